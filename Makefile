@@ -1,0 +1,44 @@
+# Every target sets up what it needs in .venv, from pinned versions, and then does its job.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+
+.PHONY: help demo test lint format bench clean
+
+help:
+	@echo "make demo    Iris with 18 links: PCP on every installed solver, a table and a picture"
+	@echo "make test    the whole test suite"
+	@echo "make lint    ruff and mypy"
+	@echo "make bench   the reductions against the paper's form, as ratios (several minutes)"
+	@echo "make format  let ruff rewrite the sources"
+	@echo "make clean   remove the environment and what was generated"
+
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "cvxlink needs Python 3.11 or newer; name one with: make PYTHON=/path/to/python3.11"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[plot,solvers,mosek,test,lint]'
+	@touch $(READY)
+
+demo: $(READY)
+	$(BIN)/cvxlink demo
+
+test: $(READY)
+	$(BIN)/python -m pytest
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(READY)
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(READY)
+	$(BIN)/python benchmarks/pcp_forms.py
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis cvxlink-demo
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

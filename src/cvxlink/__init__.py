@@ -1,0 +1,62 @@
+"""Convex programs for clustering with must-links and cannot-links."""
+
+from . import clustering, datasets, metrics
+from .backends.catalogue import installed_sdp_solvers
+from .certificate import Certificate, certify
+from .citations import Citation
+from .errors import (
+    CvxlinkError,
+    DataUnavailable,
+    FormUnavailable,
+    InaccurateWarning,
+    InconsistentLinks,
+    InfeasibleProblem,
+    InvalidInput,
+    InvalidProblem,
+    LinkWarning,
+    MissingDependency,
+    ReductionRefused,
+    SolveFailed,
+    SolverUnavailable,
+)
+from .formulations import PCP
+from .graph import Graph
+from .links import Links
+from .problem import Problem
+from .reductions import Contraction, Dualisation
+from .solution import Solution, Timings
+from .status import Status
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "PCP",
+    "Certificate",
+    "Citation",
+    "Contraction",
+    "CvxlinkError",
+    "DataUnavailable",
+    "Dualisation",
+    "FormUnavailable",
+    "Graph",
+    "InaccurateWarning",
+    "InconsistentLinks",
+    "InfeasibleProblem",
+    "InvalidInput",
+    "InvalidProblem",
+    "LinkWarning",
+    "Links",
+    "MissingDependency",
+    "Problem",
+    "ReductionRefused",
+    "Solution",
+    "SolveFailed",
+    "SolverUnavailable",
+    "Status",
+    "Timings",
+    "certify",
+    "clustering",
+    "datasets",
+    "installed_sdp_solvers",
+    "metrics",
+]

@@ -1,0 +1,1 @@
+"""Backends: each takes a declared program and returns an attempt at it."""

@@ -1,0 +1,107 @@
+"""What there is to know about solvers: how to get them, what they take, their tolerances, when to use which."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import cvxpy as cp
+from cvxpy.reductions.solvers.defines import SOLVER_MAP_CONIC, SOLVER_MAP_QP
+
+from ..errors import SolverUnavailable
+from ..problem import Problem
+from ..reductions.dualisation import DualSDP
+
+# Above this order of a dense semidefinite block, Clarabel's factorisation (about the sixth power of the
+# order) is slower than SCS's eigenvalue decompositions (the third).
+DENSE_LIMIT = 60
+
+
+@dataclass(frozen=True)
+class SolverNotes:
+    """How to get a solver, and how our accuracy is said in its options."""
+
+    get: str
+    tolerances: Callable[[float], dict[str, Any]] | None = None
+
+
+def _interior(accuracy: float) -> float:
+    # Interior-point codes gain three digits in a few iterations, and the certificate asks for an exact bound.
+    return min(1e-6, max(1e-9, accuracy * 1e-3))
+
+
+SOLVERS: dict[str, SolverNotes] = {
+    "CLARABEL": SolverNotes(
+        "pip install clarabel",
+        lambda a: {"tol_gap_abs": _interior(a), "tol_gap_rel": _interior(a), "tol_feas": _interior(a)},
+    ),
+    # SCS's residuals enter the certified gap multiplied by the order of the matrix.
+    "SCS": SolverNotes("pip install scs", lambda a: {"eps_abs": a / 100, "eps_rel": a / 100, "max_iters": 100_000}),
+    "CVXOPT": SolverNotes(
+        "pip install 'cvxlink[solvers]'",
+        lambda a: {"abstol": _interior(a), "reltol": _interior(a), "feastol": _interior(a)},
+    ),
+    "SDPA": SolverNotes(
+        "pip install 'cvxlink[solvers]'",
+        lambda a: {"epsilonStar": 10 * _interior(a), "epsilonDash": 10 * _interior(a)},
+    ),
+    "MOSEK": SolverNotes(
+        "pip install 'cvxlink[mosek]', and put a licence file where MOSEK looks for it (free for academics)",
+        lambda a: {
+            "mosek_params": {
+                f"MSK_DPAR_INTPNT_CO_TOL_{which}": _interior(a) for which in ("PFEAS", "DFEAS", "REL_GAP")
+            }
+        },
+    ),
+    "COPT": SolverNotes("pip install coptpy, and a licence"),
+}
+
+
+def takes_semidefinite(name: str) -> bool:
+    """Whether CVXPY can hand semidefinite constraints to the solver of that name."""
+    interface = SOLVER_MAP_CONIC.get(name)
+    # CVXPY has two classes for them, by how the triangle is stored.
+    return interface is not None and any("PSD" in cone.__name__ for cone in interface.SUPPORTED_CONSTRAINTS)
+
+
+def installed_sdp_solvers() -> list[str]:
+    """Return the installed solvers that take semidefinite constraints."""
+    return [name for name in cp.installed_solvers() if takes_semidefinite(name)]
+
+
+def require_solver(name: str) -> str:
+    """Return the solver's name as CVXPY spells it, or say how to get it."""
+    key = str(name).upper()
+    if key in cp.installed_solvers():
+        return key
+    here = ", ".join(installed_sdp_solvers())
+    if key in SOLVERS or key in SOLVER_MAP_CONIC or key in SOLVER_MAP_QP:
+        notes = SOLVERS.get(key)
+        how = f"get it with: {notes.get}" if notes else "see CVXPY's list of solvers for how to get it"
+        raise SolverUnavailable(f"the solver {key} is not installed; {how}. Installed for these problems: {here}")
+    raise SolverUnavailable(f"there is no solver named {name!r}; installed for these problems: {here}")
+
+
+def tolerances(solver: str, accuracy: float | None) -> dict[str, Any]:
+    """Return our accuracy in the solver's own options; none where we do not know them."""
+    notes = SOLVERS.get(solver)
+    if accuracy is None or notes is None or notes.tolerances is None:
+        return {}
+    return notes.tolerances(accuracy)
+
+
+def choose_solver(program: Problem) -> tuple[str, str]:
+    """Return the fastest suitable installed solver for a program, and why it is."""
+    installed = cp.installed_solvers()
+    if isinstance(program, DualSDP):
+        if "SDPA" in installed:
+            return "SDPA", "fastest installed interior-point code for matrix inequalities, sparse or dense"
+        clique = program.largest_clique
+        if clique <= DENSE_LIMIT:
+            return "CLARABEL", f"the slack is sparse (its largest dense block is of order {clique})"
+        return "SCS", f"the slack is dense (a block of order {clique}), where Clarabel is slow and SDPA is missing"
+    order = max(program.declare().sizes.psd, default=0)
+    if order <= DENSE_LIMIT:
+        return "CLARABEL", "accurate, and fast at this size"
+    return "SCS", f"a dense semidefinite block of order {order} is slow for an interior-point code"

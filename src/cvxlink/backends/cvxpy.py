@@ -1,0 +1,154 @@
+"""The CVXPY backend: compile a declared program, run any of CVXPY's solvers, read the outcome in our words."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+
+from ..errors import SolverUnavailable
+from ..problem import Declaration, Problem
+from ..status import Status
+from .catalogue import SOLVERS, installed_sdp_solvers
+
+STATUSES = {
+    cp.OPTIMAL: Status.OPTIMAL,
+    cp.OPTIMAL_INACCURATE: Status.INACCURATE,
+    cp.INFEASIBLE: Status.INFEASIBLE,
+    cp.INFEASIBLE_INACCURATE: Status.INFEASIBLE,
+    cp.UNBOUNDED: Status.UNBOUNDED,
+    cp.UNBOUNDED_INACCURATE: Status.UNBOUNDED,
+    "infeasible_or_unbounded": Status.INFEASIBLE,
+    cp.USER_LIMIT: Status.LIMIT,
+    cp.SOLVER_ERROR: Status.ERROR,
+}
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """What a backend brings back: an outcome, and a point where there is one."""
+
+    status: Status
+    reason: str
+    values: dict[str, np.ndarray] = field(default_factory=dict)
+    duals: dict[str, Any] = field(default_factory=dict)
+    compile_seconds: float = 0.0
+    solve_seconds: float = 0.0
+    iterations: int | None = None
+
+
+def run(
+    program: Problem,
+    solver: str,
+    options: Mapping[str, Any],
+    time_limit: float | None = None,
+    verbose: bool = False,
+) -> Attempt:
+    """Solve a declared program with one solver; with a time limit, in a child process that is stopped then."""
+    declaration = program.declare()
+    if time_limit is None:
+        raw = call_cvxpy(declaration, solver, options, verbose)
+    else:
+        from .child import run_in_child
+
+        raw = run_in_child(declaration, solver, options, verbose, time_limit)
+    return _interpreted(raw, solver)
+
+
+@dataclass
+class RawResult:
+    """The outcome as CVXPY gave it, in plain arrays, so that it can cross a process boundary."""
+
+    status: str | None = None
+    failure: str | None = None
+    failure_module: str = ""
+    values: dict[str, Any] = field(default_factory=dict)
+    duals: dict[str, Any] = field(default_factory=dict)
+    compile_seconds: float = 0.0
+    solve_seconds: float = 0.0
+    iterations: int | None = None
+    limit: str | None = None
+
+
+def call_cvxpy(declaration: Declaration, solver: str, options: Mapping[str, Any], verbose: bool) -> RawResult:
+    """Compile and solve; a failure becomes data."""
+    problem = declaration.to_cvxpy()
+    raw = RawResult()
+    start = perf_counter()
+    try:
+        with warnings.catch_warnings():
+            # "Solution may be inaccurate": the certificate says so, and by how much.
+            warnings.filterwarnings("ignore", message="Solution may be inaccurate")
+            warnings.filterwarnings("ignore", message="Python recalculation of primal")  # sdpa-python, likewise
+            problem.solve(solver=solver, verbose=verbose, **options)
+    except Exception as error:  # solvers raise whatever they like: their own errors, ArithmeticError, ValueError …
+        raw.failure = str(error) or type(error).__name__
+        raw.failure_module = type(error).__module__
+    raw.compile_seconds = float(problem.compilation_time or 0.0)
+    raw.solve_seconds = perf_counter() - start - raw.compile_seconds
+    raw.status = problem.status
+    if raw.failure is None:
+        raw.iterations = getattr(problem.solver_stats, "num_iters", None)
+        raw.values = {name: variable.value for name, variable in declaration.variables.items()}
+        sign = -1.0 if isinstance(declaration.objective, cp.Minimize) else 1.0
+        for name, group in declaration.constraints.items():
+            found = [_multiplier(term, sign) for term in group]
+            if any(dual is None for dual in found):
+                continue
+            raw.duals[name] = found[0] if len(found) == 1 else np.concatenate([np.ravel(d) for d in found])
+    return raw
+
+
+def _multiplier(term: Any, sign: float) -> Any:
+    """Return a multiplier in our convention: for rows, the change of the optimum per unit of right-hand side."""
+    dual = term.dual_value
+    if dual is None:
+        return None
+    if isinstance(term, cp.constraints.PSD):
+        return (dual + dual.T) / 2
+    if isinstance(term, (cp.constraints.Equality, cp.constraints.Inequality, cp.constraints.Zero)):
+        return sign * np.asarray(dual).ravel(order="F")
+    return dual
+
+
+def _interpreted(raw: RawResult, solver: str) -> Attempt:
+    seconds = {"compile_seconds": raw.compile_seconds, "solve_seconds": raw.solve_seconds}
+    if raw.limit is not None:
+        return Attempt(Status.LIMIT, raw.limit, **seconds)
+    if raw.failure is not None:
+        _raise_if_unavailable(raw, solver)
+        return Attempt(Status.ERROR, f"{solver}: {raw.failure}", **seconds)
+    status = STATUSES.get(str(raw.status), Status.ERROR)
+    complete = bool(raw.values) and all(v is not None and np.isfinite(v).all() for v in raw.values.values())
+    if status.has_answer and not complete:
+        return Attempt(Status.ERROR, f"{solver} reported {raw.status!r} without an answer", **seconds)
+    values = {name: np.asarray(v) for name, v in raw.values.items()} if complete else {}
+    return Attempt(
+        status,
+        f"{solver} reported {raw.status!r}",
+        values,
+        raw.duals if complete else {},
+        iterations=raw.iterations,
+        **seconds,
+    )
+
+
+def _raise_if_unavailable(raw: RawResult, solver: str) -> None:
+    message = str(raw.failure)
+    lowered = message.lower()
+    if "license" in lowered or "licence" in lowered:
+        how = SOLVERS[solver].get if solver in SOLVERS else "install its licence"
+        raise SolverUnavailable(f"{solver} is installed but has no valid licence ({message}); {how}")
+    # CVXPY's words where a solver lacks a cone or the like.
+    if raw.failure_module.startswith("cvxpy") and (
+        "could not be reduced" in lowered or "not supported" in lowered or "cannot solve" in lowered
+    ):
+        raise SolverUnavailable(
+            f"{solver} cannot take this program ({message.strip().splitlines()[0]}); "
+            f"solvers that take semidefinite constraints here: {', '.join(installed_sdp_solvers())}"
+        )

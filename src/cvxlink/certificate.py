@@ -1,0 +1,321 @@
+r"""Certificates: what can be proven about an answer, whoever computed it.
+
+Everything is recomputed on the original problem from the point and the multipliers alone.
+
+*Lower bound.* It holds for any multipliers: with :math:`S = C - \sum_r y_r A_r` and every feasible K of trace at most τ,
+
+.. math:: \langle C, K\rangle = b^\top y + \langle S, K\rangle
+          \ \ge\ b^\top y + \tau \min(0, \lambda_{\min}(S)).
+
+Where the constraints force points together, the feasible K are the :math:`P K' P^\top` (see
+:mod:`cvxlink.reductions.contraction`), and the same argument with :math:`P^\top S P` and the trace of K' is
+sharper; it needs no strict feasibility of the original.
+
+*Upper bound.* A solver's K violates the constraints a little, and where strict feasibility fails a violation of
+1e-8 can hide an error of 1e-4 in the value. So K is repaired: averaged over blocks, projected onto
+:math:`\mathcal{A}(K') = b`, and mixed with a strictly feasible matrix (the least-norm solution of the equations,
+where that is positive definite; the identity for kernels with unit diagonal) until it is semidefinite. The value
+of that exactly feasible point bounds the optimum from above, and the gap between the bounds is a proof.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+import scipy.sparse as sp
+
+from .errors import ReductionRefused
+from .linear_sdp import LinearSDP
+from .problem import Declaration, Problem
+from .reductions.contraction import Contraction, ContractionLift
+
+# Up to this order all eigenvalues are computed; beyond it Lanczos finds the least one.
+DENSE_EIGENVALUES = 3000
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What is proven about an answer.
+
+    Attributes
+    ----------
+    value : float
+        The declared objective at the point.
+    lower_bound : float or None
+        A number that no feasible point of the problem goes below.
+    upper_bound : float or None
+        The value of an exactly feasible point near the answer, where one could be made.
+    gap, relative_gap : float or None
+        upper_bound (without one: value) − lower_bound, and that divided by 1 + |value|.
+    violations : dict
+        The largest violation in each named group of constraints: absolute for rows, −λ_min for semidefinite ones.
+    min_eigenvalue : float or None
+        The least eigenvalue over the semidefinite constraints.
+    dimacs : tuple of six floats or None
+        The DIMACS errors of the original problem, with largest absolute entries in the denominators.
+    basis : str
+        Where the bound comes from, or why there is none.
+    scale : float
+        The largest entry of the point, in proportion to which violations are judged.
+    """
+
+    value: float
+    violations: dict[str, float]
+    lower_bound: float | None = None
+    upper_bound: float | None = None
+    min_eigenvalue: float | None = None
+    dimacs: tuple[float, ...] | None = None
+    basis: str = ""
+    scale: float = field(default=1.0, repr=False)
+
+    @property
+    def gap(self) -> float | None:
+        """How far apart the bounds on the optimum are."""
+        if self.lower_bound is None:
+            return None
+        return (self.value if self.upper_bound is None else self.upper_bound) - self.lower_bound
+
+    @property
+    def relative_gap(self) -> float | None:
+        """The gap divided by 1 + |value|."""
+        return None if self.gap is None else self.gap / (1 + abs(self.value))
+
+    @property
+    def largest_violation(self) -> float:
+        """The largest of the violations."""
+        return max(self.violations.values(), default=0.0)
+
+    def holds(self, accuracy: float) -> bool:
+        """Whether violations, and the relative gap where there is a bound, are at most ``accuracy``."""
+        feasible = self.largest_violation <= accuracy * max(1.0, self.scale)
+        # Absolute values: below its bound a value is as wrong as above it, the point is then not feasible.
+        slips = [] if self.relative_gap is None else [abs(self.relative_gap)]
+        if self.upper_bound is not None:
+            slips.append(abs(self.upper_bound - self.value) / (1 + abs(self.value)))
+        elif self.dimacs is not None:  # ⟨K, Z⟩ shows what multipliers make of small violations
+            slips.append(abs(self.dimacs[5]))
+        return bool(feasible and max(slips, default=0.0) <= accuracy and np.isfinite(self.value))
+
+    def __str__(self) -> str:
+        lines = [f"value          {self.value:.10g}"]
+        if self.upper_bound is not None:
+            lines.append(f"upper bound    {self.upper_bound:.10g}   (the answer made exactly feasible)")
+        if self.lower_bound is not None:
+            lines.append(f"lower bound    {self.lower_bound:.10g}   ({self.basis})")
+            lines.append(f"gap            {self.gap:.2e}   relative {self.relative_gap:.2e} = gap / (1 + |value|)")
+        else:
+            lines.append(f"lower bound    none: {self.basis}")
+        for name, violation in self.violations.items():
+            lines.append(f"violation      {violation:.2e}   {name}")
+        if self.min_eigenvalue is not None:
+            lines.append(f"least eigenvalue {self.min_eigenvalue:.2e}")
+        if self.dimacs is not None:
+            lines.append("DIMACS errors  " + "  ".join(f"{e:.1e}" for e in self.dimacs) + "   (max-norms)")
+        return "\n".join(lines)
+
+
+def certify(problem: Problem, values: Mapping[str, Any], duals: Mapping[str, Any] | None = None) -> Certificate:
+    """Return what a point, and multipliers if there are any, prove about a problem.
+
+    Parameters
+    ----------
+    problem : Problem
+    values : dict
+        A value for each declared variable.
+    duals : dict, optional
+        Multipliers by the name of the constraint: for linear ones the change of the optimum per unit of
+        right-hand side, for a semidefinite one the slack matrix.
+    """
+    declaration = problem.declare()
+    point = {name: _finite(values[name]) for name in declaration.variables}
+    if not all(np.isfinite(v).all() for v in point.values()):
+        everything = {name: np.inf for name in declaration.constraints}
+        return Certificate(float("nan"), everything, basis="the point holds NaN or infinity")
+    violations, eigenvalue = _violations(declaration, point)
+    value = float(declaration.objective.value)
+    scale = max(float(abs(v).max()) for v in point.values())
+    try:
+        sdp = problem.linear_sdp()
+    except ReductionRefused as refusal:
+        return Certificate(value, violations, min_eigenvalue=eigenvalue, basis=str(refusal), scale=scale)
+    K = (point[sdp.variable] + point[sdp.variable].T) / 2
+    face = Face.of(sdp)
+    upper = face.upper_bound(K)
+    lower, basis, dimacs = None, "there are no multipliers", None
+    y = _multipliers(sdp, duals or {})
+    if y is not None:
+        lower, basis = face.lower_bound(y)
+        slack = sdp.slack(y)
+        dimacs = dimacs_errors(sdp, K, y, sp.csr_array((duals or {}).get(sdp.cone, slack)), slack)
+    return Certificate(value, violations, lower, upper, eigenvalue, dimacs, basis, scale)
+
+
+def _finite(value: Any) -> np.ndarray:
+    return np.asarray(value.toarray() if sp.issparse(value) else value, dtype=float)
+
+
+def _violations(declaration: Declaration, point: dict[str, np.ndarray]) -> tuple[dict[str, float], float | None]:
+    violations: dict[str, float] = {}
+    eigenvalues: list[float] = []
+    for name, variable in declaration.variables.items():
+        value = point[name].reshape(variable.shape)
+        if variable.ndim == 2 and variable.is_symmetric():
+            asymmetry = float(abs(value - value.T).max())
+            if asymmetry > 0:
+                violations[f"{name} symmetric"] = asymmetry
+            value = (value + value.T) / 2
+        if variable.attributes["PSD"]:
+            eigenvalues.append(least_eigenvalue(value)[0])
+            violations[f"{name} psd"] = max(0.0, -eigenvalues[-1])
+        elif not variable.is_symmetric():
+            violations[f"{name} domain"] = float(abs(value - variable.project(value)).max())
+            if not violations[f"{name} domain"]:
+                del violations[f"{name} domain"]
+        variable.save_value(value)
+    for name, group in declaration.constraints.items():
+        worst = 0.0
+        for term in group:
+            if isinstance(term, cp.constraints.PSD):
+                matrix = np.asarray(term.args[0].value)
+                eigenvalues.append(least_eigenvalue((matrix + matrix.T) / 2)[0])
+                worst = max(worst, -eigenvalues[-1])
+            else:
+                worst = max(worst, float(np.max(term.violation())))
+        violations[name] = worst
+    return violations, min(eigenvalues, default=None)
+
+
+def _multipliers(sdp: LinearSDP, duals: Mapping[str, Any]) -> np.ndarray | None:
+    """Return the multipliers of all rows, those of inequalities with their right sign; None if any is missing."""
+    if not all(g.name in duals for g in sdp.rows):
+        return None
+    y = sdp.joined(duals)
+    if not np.isfinite(y).all():
+        return None
+    return np.where(sdp.is_inequality, np.minimum(y, 0), y)
+
+
+@dataclass(frozen=True, eq=False)
+class Face:
+    """The problem on the smallest matrices that still hold all feasible ones: contracted where that applies."""
+
+    sdp: LinearSDP
+    lift: ContractionLift | None
+
+    @classmethod
+    def of(cls, sdp: LinearSDP) -> Face:
+        """Contract a problem where its constraints force points together."""
+        try:
+            lift = Contraction().apply(sdp).lift
+        except ReductionRefused:
+            return cls(sdp, None)
+        assert isinstance(lift, ContractionLift)
+        return cls(lift.contracted, lift)
+
+    def lower_bound(self, y: np.ndarray) -> tuple[float | None, str]:
+        """Return a number no feasible point goes below, from any multipliers y, and what it rests on."""
+        sdp, where = self.sdp, ""
+        if self.lift is not None:
+            y, where = self.lift.restrict(y), f" on {sdp.n} blocks"
+        eigenvalue, margin = least_eigenvalue(sdp.slack(y))
+        deficit = min(0.0, eigenvalue - margin)
+        value = float(sdp.b @ y) + sdp.offset
+        if deficit == 0:
+            return value, f"dual value{where}, slack positive definite"
+        trace = sdp.trace_bound()
+        if trace is None:
+            return None, (
+                f"the slack has the eigenvalue {eigenvalue:.1e}{where}, "
+                f"and no constraint bounds the trace of {sdp.variable}"
+            )
+        bound = value + trace * deficit
+        return bound, f"dual value {value:.10g}{where}, trace {trace:g}, λmin of the slack {deficit:.1e}"
+
+    def upper_bound(self, K: np.ndarray) -> float | None:
+        """Return the value of an exactly feasible point near K, or None where none can be made this way."""
+        sdp = self.sdp
+        if self.lift is not None:
+            sizes = np.bincount(self.lift.blocks)
+            P = sp.csr_array((1 / sizes[self.lift.blocks], (np.arange(len(K)), self.lift.blocks)))
+            K = P.T @ K @ P
+        if not len(sdp.b):
+            return None
+        project = _projection(sdp)
+        interior = None if project is None else project(np.zeros_like(K))
+        if project is None or interior is None:
+            return None
+        room = least_eigenvalue(interior)[0]
+        near = project(K)
+        if room <= 1e-9 or near is None or not _inequalities_hold(sdp, interior):
+            return None
+        eigenvalue, margin = least_eigenvalue(near)
+        lack = max(0.0, margin - eigenvalue)
+        share = lack / (lack + room)
+        feasible = (1 - share) * near + share * interior
+        if not _inequalities_hold(sdp, feasible):
+            return None
+        return float(sdp.C.multiply(feasible).sum()) + sdp.offset
+
+
+def _projection(sdp: LinearSDP) -> Callable[[np.ndarray], np.ndarray | None] | None:
+    """Return the orthogonal projection onto the equations, or None if they are dependent."""
+    equations = ~sdp.is_inequality
+    A, b = sp.csr_array(sdp.A[equations]), sdp.b[equations]
+    gram = sp.csc_array(A @ A.T)
+    try:
+        solve = sp.linalg.splu(gram).solve
+    except RuntimeError:  # exactly singular
+        return None
+
+    def project(K: np.ndarray) -> np.ndarray | None:
+        flat = K.ravel()
+        for _ in range(2):  # the second time for the rounding of the first
+            flat = flat - A.T @ solve(A @ flat - b)
+        exact = np.isfinite(flat).all() and abs(A @ flat - b).max(initial=0) <= 1e-12 * (1 + abs(b).max(initial=0))
+        return flat.reshape(K.shape) if exact else None
+
+    return project
+
+
+def _inequalities_hold(sdp: LinearSDP, K: np.ndarray) -> bool:
+    rows = sdp.is_inequality
+    return bool((sdp.A[rows] @ K.ravel() <= sdp.b[rows] + 1e-12 * (1 + abs(sdp.b[rows]))).all())
+
+
+def least_eigenvalue(matrix: Any) -> tuple[float, float]:
+    """Return the least eigenvalue of a symmetric matrix and how wrong it can be.
+
+    All eigenvalues are computed up to order 3000, with a rounding margin of n·ε·‖·‖; beyond, Lanczos's method
+    finds the least one and its residual norm is the margin.
+    """
+    n = matrix.shape[0]
+    if n <= DENSE_EIGENVALUES:
+        dense = matrix.toarray() if sp.issparse(matrix) else np.asarray(matrix)
+        eigenvalues = np.linalg.eigvalsh((dense + dense.T) / 2)
+        return float(eigenvalues[0]), float(n * np.finfo(float).eps * abs(eigenvalues).max())
+    theta, vector = sp.linalg.eigsh(matrix, k=1, which="SA", tol=1e-8, v0=np.ones(n))
+    residual = np.linalg.norm(matrix @ vector[:, 0] - theta[0] * vector[:, 0])
+    return float(theta[0]), float(residual)
+
+
+def dimacs_errors(sdp: LinearSDP, K: np.ndarray, y: np.ndarray, Z: Any, slack: Any) -> tuple[float, ...]:
+    """Return the six DIMACS errors of a primal-dual pair, with largest absolute entries in the denominators."""
+    A, b = sdp.A, sdp.b
+    residual = A @ K.ravel() - b
+    residual = np.where(sdp.is_inequality, np.maximum(residual, 0), residual)
+    size_b = 1 + float(abs(b).max(initial=0))
+    size_C = 1 + float(abs(sdp.C).max())
+    primal, dual = float(sdp.C.multiply(K).sum()), float(b @ y)
+    size_value = 1 + abs(primal) + abs(dual)
+    return (
+        float(np.linalg.norm(residual)) / size_b,
+        max(0.0, -least_eigenvalue(K)[0]) / size_b,
+        float(sp.linalg.norm(sp.csr_array(Z - slack))) / size_C,
+        max(0.0, -least_eigenvalue(Z)[0]) / size_C,
+        (primal - dual) / size_value,
+        float(sp.csr_array(Z).multiply(K).sum()) / size_value,
+    )

@@ -1,0 +1,90 @@
+"""Every error says what is wrong and what to do about it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .solution import Solution
+
+
+class CvxlinkError(Exception):
+    """The root of every error this package raises."""
+
+
+class InvalidInput(CvxlinkError, ValueError):
+    """An argument cannot be used as it is."""
+
+
+class InconsistentLinks(InvalidInput):
+    """A cannot-link joins two points that the must-links put together.
+
+    Attributes
+    ----------
+    pair : tuple of int
+        The cannot-link.
+    path : tuple of int
+        A shortest chain of must-links from one end of the pair to the other.
+    """
+
+    def __init__(self, pair: tuple[int, int], path: tuple[int, ...]) -> None:
+        self.pair = pair
+        self.path = path
+        chain = " – ".join(map(str, path))
+        super().__init__(
+            f"points {pair[0]} and {pair[1]} are cannot-linked, but must-links join them: {chain}; "
+            f"remove the cannot-link or one of these must-links"
+        )
+
+    def __reduce__(self) -> tuple:
+        return type(self), (self.pair, self.path)
+
+
+class InvalidProblem(CvxlinkError):
+    """A declared program is not one CVXPY can take: not convex, or not well formed."""
+
+
+class InfeasibleProblem(CvxlinkError):
+    """The constraints contradict one another, as shown without any solver."""
+
+
+class ReductionRefused(CvxlinkError):
+    """A reduction was asked to touch a problem for which it is not exact."""
+
+
+class FormUnavailable(CvxlinkError):
+    """The problem has no form of that name; the message lists those it has."""
+
+
+class SolverUnavailable(CvxlinkError):
+    """The solver is not installed, has no licence, or cannot take this kind of program."""
+
+
+class DataUnavailable(CvxlinkError):
+    """A data set is not at hand; the message says where it can be had."""
+
+
+class MissingDependency(CvxlinkError, ImportError):
+    """An optional package is needed; the message says how to install it."""
+
+
+class SolveFailed(CvxlinkError):
+    """The solver came back without a usable answer.
+
+    Attributes
+    ----------
+    solution : Solution
+        What there is to look at: status, reason, plan and timings.
+    """
+
+    def __init__(self, message: str, solution: Solution | None = None) -> None:
+        super().__init__(message)
+        self.solution = solution
+
+
+class InaccurateWarning(UserWarning):
+    """An answer was returned, and its certificate shows it is less accurate than asked for."""
+
+
+class LinkWarning(UserWarning):
+    """A clustering cannot, or does not, respect all links."""

@@ -1,0 +1,5 @@
+"""The methods, one a file."""
+
+from .pcp import PCP
+
+__all__ = ["PCP"]

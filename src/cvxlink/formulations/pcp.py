@@ -1,0 +1,100 @@
+"""Pairwise constraint propagation (Li, Liu & Tang 2008)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+import scipy.sparse as sp
+
+from ..citations import Citation
+from ..errors import InvalidInput
+from ..graph import Graph
+from ..linear_sdp import LinearSDP
+from ..links import Links
+from ..problem import Problem
+
+
+@dataclass(frozen=True, eq=False)
+class PCP(Problem):
+    r"""Pairwise constraint propagation.
+
+    .. math::
+
+        \min_K \langle \bar L, K\rangle \quad\text{s.t.}\quad K_{ii} = 1,\quad
+        K_{ij} = 1 \text{ on } \mathcal{M},\quad K_{ij} = 0 \text{ on } \mathcal{C},\quad K \succeq 0.
+
+    The smoothest kernel over the graph that maps every point to the unit sphere, must-linked points to the same
+    place and cannot-linked points at right angles.
+
+    Parameters
+    ----------
+    graph : Graph
+    links : Links
+    normalized : bool
+        Use the normalised Laplacian L̄ (the papers' choice) or L = D − W.
+
+    References
+    ----------
+    Li, Liu & Tang (2008), ICML; equation (1) of Hu, Chen, Zhang & Yin (2010).
+    """
+
+    graph: Graph
+    links: Links
+    normalized: bool = True
+
+    cites = Citation("li2008")
+    declared_form = "paper"
+
+    def __post_init__(self) -> None:
+        if self.links.n != self.graph.n:
+            raise InvalidInput(f"the graph has {self.graph.n} points, but the links are on {self.links.n}")
+        self.links.require_consistent()
+
+    @cached_property
+    def L(self) -> sp.csr_array:
+        """The Laplacian."""
+        return self.graph.laplacian(self.normalized)
+
+    @property
+    def tex(self) -> Mapping[str, str]:
+        """LaTeX of the program."""
+        return {
+            "objective": r"\langle \bar L, K \rangle" if self.normalized else r"\langle L, K \rangle",
+            "unit": r"K_{ii} = 1 \quad \forall i",
+            "must": r"K_{ij} = 1 \quad (i,j) \in \mathcal{M}",
+            "cannot": r"K_{ij} = 0 \quad (i,j) \in \mathcal{C}",
+            "psd": r"K \succeq 0",
+        }
+
+    def variables(self) -> dict[str, cp.Variable]:
+        """The kernel."""
+        return {"K": cp.Variable((self.graph.n, self.graph.n), symmetric=True, name="K")}
+
+    def objective(self, K: cp.Variable) -> cp.Minimize:  # type: ignore[override]
+        """Smoothness over the graph."""
+        return cp.Minimize(cp.sum(cp.multiply(self.L, K)))
+
+    def constraints(self, K: cp.Variable) -> dict[str, Any]:  # type: ignore[override]
+        """Unit length, must-links, cannot-links, semidefiniteness."""
+        must, cannot = self.links.must, self.links.cannot
+        return {
+            "unit": cp.diag(K) == 1,
+            "must": K[must[:, 0], must[:, 1]] == 1,
+            "cannot": K[cannot[:, 0], cannot[:, 1]] == 0,
+            "psd": K >> 0,
+        }
+
+    def linear_sdp(self) -> LinearSDP:
+        """Return the same program as data."""
+        everyone = np.arange(self.graph.n)
+        entries = {
+            "unit": (np.column_stack([everyone, everyone]), 1.0),
+            "must": (self.links.must, 1.0),
+            "cannot": (self.links.cannot, 0.0),
+        }
+        return LinearSDP.with_fixed_entries(self.L, entries)

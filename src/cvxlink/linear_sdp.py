@@ -1,0 +1,272 @@
+"""The linear semidefinite program as data: what reductions and certificates work on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import cvxpy as cp
+import numpy as np
+import scipy.sparse as sp
+
+from .errors import ReductionRefused
+from .problem import Problem, Sizes
+
+Sense = Literal["==", "<="]
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """A named group of linear constraints ⟨A_r, K⟩ = b_r (or ≤ b_r).
+
+    Row r of ``A`` is the symmetric matrix A_r, written out row by row: entry (i, j) is column i·n + j.
+    """
+
+    name: str
+    A: sp.csr_array
+    b: np.ndarray
+    sense: Sense = "=="
+
+    def __len__(self) -> int:
+        return len(self.b)
+
+
+@dataclass(frozen=True, eq=False)
+class LinearSDP(Problem):
+    r"""A linear semidefinite program.
+
+    .. math:: \min_K \langle C, K\rangle + c_0 \quad \text{s.t.}\quad
+              \langle A_r, K\rangle = b_r \ (\text{or} \le b_r),\quad K \succeq 0.
+
+    Its dual is :math:`\max_y b^\top y + c_0` subject to :math:`S(y) = C - \sum_r y_r A_r \succeq 0`, with
+    :math:`y_r \le 0` for the inequalities.
+    """
+
+    C: sp.csr_array
+    rows: tuple[Rows, ...]
+    offset: float = 0.0
+    variable: str = "K"
+    cone: str = "psd"
+
+    @property
+    def n(self) -> int:
+        """The order of K."""
+        return int(self.C.shape[0])
+
+    @property
+    def tex(self) -> Mapping[str, str]:
+        """LaTeX of the program."""
+        K = self.variable
+        relation = {"==": "=", "<=": r"\le"}
+        groups = {
+            g.name: rf"\langle A_r, {K} \rangle {relation[g.sense]} b_r \quad r = 1, …, {len(g)}"
+            for g in self.rows
+        }
+        return {"objective": rf"\langle C, {K} \rangle", self.cone: rf"{K} \succeq 0", **groups}
+
+    def variables(self) -> dict[str, cp.Variable]:
+        """One symmetric matrix."""
+        return {self.variable: cp.Variable((self.n, self.n), symmetric=True, name=self.variable)}
+
+    def objective(self, **variables: Any) -> cp.Minimize:
+        """⟨C, K⟩."""
+        K = variables[self.variable]
+        return cp.Minimize(cp.sum(cp.multiply(self.C, K)) + self.offset)
+
+    def constraints(self, **variables: Any) -> dict[str, Any]:
+        """The rows by name, and K ⪰ 0."""
+        K = variables[self.variable]
+        entries = cp.vec(K, order="C")
+        groups = {
+            g.name: g.A @ entries == g.b if g.sense == "==" else g.A @ entries <= g.b for g in self.rows if len(g)
+        }
+        return {**groups, self.cone: K >> 0}
+
+    def linear_sdp(self) -> LinearSDP:
+        """Return itself."""
+        return self
+
+    @property
+    def sizes(self) -> Sizes:
+        """Its sizes, known without asking CVXPY."""
+        count = {sense: sum(len(g) for g in self.rows if g.sense == sense) for sense in ("==", "<=")}
+        return Sizes(self.n * (self.n + 1) // 2, count["=="], count["<="], (self.n,))
+
+    # ------------------------------------------------------------------ as data
+
+    @classmethod
+    def with_fixed_entries(cls, C: sp.csr_array, entries: Mapping[str, tuple[np.ndarray, float]]) -> LinearSDP:
+        """Build the program whose constraints fix entries: name → (pairs (i, j), their common value)."""
+        n = C.shape[0]
+        groups = []
+        for name, (pairs, value) in entries.items():
+            m = len(pairs)
+            if m:
+                i, j = pairs.T
+                r = np.tile(np.arange(m), 2)
+                columns = np.concatenate([i * n + j, j * n + i])
+                A = sp.csr_array((np.full(2 * m, 0.5), (r, columns)), shape=(m, n * n))
+                A.sum_duplicates()
+                groups.append(Rows(name, A, np.full(m, float(value))))
+        return cls(sp.csr_array(C), tuple(groups))
+
+    @property
+    def A(self) -> sp.csr_array:
+        """All rows, group after group."""
+        return sp.csr_array(sp.vstack([g.A for g in self.rows], format="csr"))
+
+    @property
+    def b(self) -> np.ndarray:
+        """All right-hand sides."""
+        return np.concatenate([g.b for g in self.rows]) if self.rows else np.zeros(0)
+
+    @property
+    def is_inequality(self) -> np.ndarray:
+        """Which rows are inequalities."""
+        return np.concatenate([np.full(len(g), g.sense == "<=") for g in self.rows] or [np.zeros(0, bool)])
+
+    def joined(self, duals: Mapping[str, np.ndarray]) -> np.ndarray:
+        """Return multipliers given by name as one vector; a group without any counts as zero."""
+        parts = [np.ravel(duals.get(g.name, np.zeros(len(g)))) for g in self.rows]
+        return np.concatenate(parts) if parts else np.zeros(0)
+
+    def split(self, y: np.ndarray) -> dict[str, np.ndarray]:
+        """Return one vector of multipliers by name."""
+        ends = np.cumsum([len(g) for g in self.rows])[:-1]
+        return dict(zip((g.name for g in self.rows), np.split(y, ends), strict=True))
+
+    def adjoint(self, y: np.ndarray) -> sp.csr_array:
+        """Return Σ y_r A_r."""
+        total: Any = sp.csr_array((self.n, self.n))
+        start = 0
+        for g in self.rows:
+            part = g.A.tocoo()
+            weights = part.data * y[start + part.row]
+            place = (part.col // self.n, part.col % self.n)
+            total = total + sp.csr_array((weights, place), shape=total.shape)
+            start += len(g)
+        return sp.csr_array(total)
+
+    def slack(self, y: np.ndarray) -> sp.csr_array:
+        """Return S(y) = C − Σ y_r A_r."""
+        return sp.csr_array(self.C - self.adjoint(y))
+
+    def fixed_entries(self) -> list[tuple[int, int, float, int]]:
+        """Return the entries that single rows fix, as (i, j, value, row) with i ≤ j."""
+        found = []
+        start = 0
+        for g in self.rows:
+            if g.sense == "==":
+                # The same entry stored at (i, j) and (j, i) makes two columns; a diagonal one makes one.
+                counts = np.diff(g.A.indptr)
+                for r in np.flatnonzero((counts == 1) | (counts == 2)):
+                    part = slice(g.A.indptr[r], g.A.indptr[r + 1])
+                    place = {tuple(sorted(divmod(int(c), self.n))) for c in g.A.indices[part]}
+                    weight = g.A.data[part].sum()
+                    if len(place) == 1 and weight != 0:
+                        i, j = place.pop()
+                        found.append((i, j, float(g.b[r] / weight), start + int(r)))
+            start += len(g)
+        return found
+
+    def trace_bound(self) -> float | None:
+        """Return a bound on the trace of every feasible K that single constraints give, or None.
+
+        Either one row bounds a positive multiple of the trace, or each diagonal entry has a row of its own.
+        """
+        diagonal = np.arange(self.n) * (self.n + 1)
+        largest = np.full(self.n, np.inf)
+        best = np.inf
+        for g in self.rows:
+            for r in range(len(g)):
+                part = slice(g.A.indptr[r], g.A.indptr[r + 1])
+                columns, weights = g.A.indices[part], g.A.data[part]
+                keep = weights != 0
+                columns, weights = columns[keep], weights[keep]
+                if len(columns) == 1 and columns[0] % (self.n + 1) == 0:
+                    i = int(columns[0] // (self.n + 1))
+                    if g.sense == "==" or weights[0] > 0:
+                        largest[i] = min(largest[i], g.b[r] / weights[0])
+                elif np.array_equal(np.sort(columns), diagonal) and (weights == weights[0]).all():
+                    if g.sense == "==" or weights[0] > 0:
+                        best = min(best, g.b[r] / weights[0])
+        bound = min(best, float(largest.sum()))
+        return bound if np.isfinite(bound) else None
+
+
+def read_declaration(problem: Problem) -> LinearSDP:
+    """Read a linear semidefinite program off a declaration, or refuse and say what stands against it."""
+    declaration = problem.declare()
+    if len(declaration.variables) != 1:
+        raise ReductionRefused(f"it has {len(declaration.variables)} variables, not one symmetric matrix")
+    (name, K), *_ = declaration.variables.items()
+    special = {key for key, value in K.attributes.items() if value is not None and value is not False}
+    if K.ndim != 2 or not K.is_symmetric() or not special <= {"symmetric", "PSD"}:
+        raise ReductionRefused(f"its variable {name} is not a plain symmetric matrix")
+    if isinstance(declaration.objective, cp.Maximize):
+        raise ReductionRefused("it maximises; declare the minimisation of the negative instead")
+    if not declaration.objective.args[0].is_affine():
+        raise ReductionRefused("its objective is not linear")
+    cone = "psd" if "PSD" in special else None
+    K.save_value(np.zeros(K.shape))  # where the affine maps are evaluated: their values there are the offsets
+    cost, offset = _affine(declaration.objective.args[0], K)
+    rows = []
+    for key, group in declaration.constraints.items():
+        matrices, sides, senses = [], [], set()
+        for term in group:
+            if isinstance(term, cp.constraints.PSD):
+                if not _is_the_variable(term.args[0], K):
+                    raise ReductionRefused(f"its constraint {key!r} is semidefinite in something else than {name}")
+                if len(group) > 1:
+                    raise ReductionRefused(f"its constraint {key!r} mixes a semidefinite constraint with others")
+                cone = key
+                continue
+            if not isinstance(term, (cp.constraints.Equality, cp.constraints.Inequality, cp.constraints.Zero)):
+                raise ReductionRefused(f"its constraint {key!r} is of the kind {type(term).__name__}")
+            body = term.args[0] if isinstance(term, cp.constraints.Zero) else term.expr
+            if not body.is_affine():
+                raise ReductionRefused(f"its constraint {key!r} is not linear")
+            senses.add("<=" if isinstance(term, cp.constraints.Inequality) else "==")
+            A, constant = _affine(body, K)
+            matrices.append(A)
+            sides.append(-constant)
+        if len(senses) > 1:
+            raise ReductionRefused(f"its constraint {key!r} mixes equations with inequalities; name them apart")
+        if matrices:
+            A = sp.csr_array(sp.vstack(matrices, format="csr"))
+            rows.append(Rows(key, A, np.concatenate(sides), senses.pop()))
+    if cone is None:
+        raise ReductionRefused(f"it does not require {name} to be positive semidefinite")
+    n = K.shape[0]
+    C = sp.csr_array(cost.reshape((n, n)))
+    return LinearSDP(C, tuple(rows), float(offset[0]), name, cone)
+
+
+def _affine(expression: Any, K: cp.Variable) -> tuple[sp.csr_array, np.ndarray]:
+    """Return A (a row an entry of the expression, symmetrised) and a with expression = A·vec(K) + a."""
+    n = K.shape[0]
+    constant = np.atleast_1d(np.asarray(expression.value, dtype=float)).ravel(order="F")
+    if K not in expression.variables():
+        return sp.csr_array((expression.size, n * n)), constant
+    gradient = sp.coo_array(sp.csr_array(expression.grad[K]).T)
+    # CVXPY counts entries column by column; symmetrising makes that the same as row by row.
+    i, j = gradient.col % n, gradient.col // n
+    r = np.tile(gradient.row, 2)
+    A = sp.csr_array(
+        (np.tile(gradient.data / 2, 2), (r, np.concatenate([i * n + j, j * n + i]))), shape=(expression.size, n * n)
+    )
+    A.sum_duplicates()
+    A.eliminate_zeros()
+    return A, constant
+
+
+def _is_the_variable(expression: Any, K: cp.Variable) -> bool:
+    """Whether an affine expression is K itself (CVXPY writes ``K >> 0`` as K + 0)."""
+    if not expression.is_affine() or expression.shape != K.shape:
+        return False
+    if np.any(expression.value):
+        return False
+    n = K.shape[0]
+    gradient = sp.csr_array(expression.grad[K])
+    return abs(gradient - sp.eye_array(n * n)).nnz == 0

@@ -1,0 +1,70 @@
+"""How a program prints itself: LaTeX for notebooks, and the same in plain characters for terminals."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import cvxpy as cp
+
+_SYMBOLS = {
+    r"\langle": "⟨",
+    r"\rangle": "⟩",
+    r"\mathcal{M}": "𝓜",
+    r"\mathcal{C}": "𝓒",
+    r"\bar L": "L̄",
+    r"\succeq": "⪰",
+    r"\preceq": "⪯",
+    r"\forall": "for all",
+    r"\qquad": "  ",
+    r"\quad": "  ",
+    r"\sum": "Σ",
+    r"\top": "ᵀ",
+    r"\mu": "μ",
+    r"\lambda": "λ",
+    r"\in": "∈",
+    r"\le": "≤",
+    r"\ge": "≥",
+    r"\,": " ",
+    r"\|": "‖",
+}
+_SUBSCRIPTS = str.maketrans("0123456789aehijklmnoprstuvx", "₀₁₂₃₄₅₆₇₈₉ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓ")
+_SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def plain(tex: str) -> str:
+    """Return LaTeX in plain characters, as near as they come."""
+    text = re.sub(r"\\(?:text|operatorname|mathrm)\{([^}]*)\}", r"\1", tex)
+    for command, symbol in _SYMBOLS.items():
+        text = text.replace(command, symbol)
+    text = re.sub(r"_\{?([0-9a-z]+)\}?", lambda m: m[1].translate(_SUBSCRIPTS), text)
+    text = re.sub(r"\^\{?([0-9]+|ᵀ)\}?", lambda m: m[1].translate(_SUPERSCRIPTS), text)
+    return text.strip()
+
+
+def expression(term: Any, names: dict[str, cp.Variable]) -> str:
+    """Return a CVXPY objective or constraint as CVXPY writes it, with our names and without matrices of numbers."""
+    if isinstance(term, cp.constraints.PSD):
+        return f"{_written(term.args[0], names)} ⪰ 0"
+    if isinstance(term, (cp.Minimize, cp.Maximize)):
+        return _written(term.args[0], names)
+    return _written(term, names)
+
+
+def _written(term: Any, names: dict[str, cp.Variable]) -> str:
+    text = str(term)
+    for constant in term.constants():
+        if constant.size > 1:
+            shape = "×".join(map(str, constant.shape))
+            text = text.replace(str(constant), f"[{shape}]")
+    for name, variable in names.items():
+        text = re.sub(rf"\b{re.escape(variable.name())}\b", name, text)
+    text = re.sub(r" \+ Promote\(-0\.0, \([^)]*\)\)", "", text)
+    return re.sub(r"\s+", " ", text)
+
+
+def verbatim(text: str) -> str:
+    """Return plain text as LaTeX that shows it unchanged."""
+    escaped = re.sub(r"([#$%&_{}])", r"\\\1", text.replace("\\", r"\backslash "))
+    escaped = escaped.replace("⪰", r"$\succeq$")
+    return rf"\texttt{{{escaped}}}"

@@ -1,0 +1,301 @@
+"""What every formulation declares: variables, an objective, named constraints. Nothing about solvers."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import cvxpy as cp
+import numpy as np
+
+from . import mathematics
+from .citations import Citation
+from .errors import InvalidProblem
+
+if TYPE_CHECKING:
+    from .linear_sdp import LinearSDP
+    from .plan import Plan
+    from .solution import Solution
+
+
+class Problem(ABC):
+    r"""A convex program, declared.
+
+    A formulation is a subclass with three methods, :meth:`variables`, :meth:`objective` and
+    :meth:`constraints`, and usually a frozen dataclass. That is all it has to say: solvers, printing,
+    certificates and clustering work from the declaration.
+
+    Notes
+    -----
+    What a subclass may add:
+
+    ``tex``
+        LaTeX for the objective (key ``"objective"``) and for each constraint by its name, used by
+        ``print(problem)`` and in notebooks; without it CVXPY's own wording is shown.
+    ``cites``
+        The paper and equation.
+    ``declared_form``
+        What the program is called among ``forms``; "paper" where it is printed in one.
+    :meth:`linear_sdp`
+        The same program as data, where reading it off the declaration would be slow.
+    :meth:`kernel`
+        How the n × n kernel is made from the variables, where it is not simply the one symmetric variable.
+    """
+
+    cites: ClassVar[Citation | None] = None
+    declared_form: ClassVar[str] = "declared"
+    cluster_method: ClassVar[str] = "kernel-kmeans"
+
+    @property
+    def tex(self) -> Mapping[str, str]:
+        """LaTeX for the objective and the constraints, by name."""
+        return {}
+
+    @abstractmethod
+    def variables(self) -> dict[str, cp.Variable]:
+        """Return new CVXPY variables by name."""
+
+    @abstractmethod
+    def objective(self, **variables: Any) -> cp.Minimize | cp.Maximize:
+        """Return the objective; the arguments are the variables by name."""
+
+    @abstractmethod
+    def constraints(self, **variables: Any) -> Mapping[str, Any]:
+        """Return the constraints by name: each one constraint, or a list of them."""
+
+    # ------------------------------------------------------------------ what follows from it
+
+    def declare(self) -> Declaration:
+        """Return the declared program, checked: well formed, and convex."""
+        return Declaration.of(self)
+
+    def linear_sdp(self) -> LinearSDP:
+        """Return the program as data, min ⟨C, K⟩ over A(K) = b, K ⪰ 0; refuse if it is not of that kind."""
+        from .linear_sdp import read_declaration
+
+        return read_declaration(self)
+
+    def kernel(self, values: Mapping[str, np.ndarray]) -> np.ndarray | None:
+        """Return the kernel a solution yields: the value of the one square symmetric variable, if there is one."""
+        square = [name for name, v in self.variables().items() if v.ndim == 2 and v.is_symmetric()]
+        return values[square[0]] if len(square) == 1 else None
+
+    def embedding(self, values: Mapping[str, np.ndarray]) -> np.ndarray | None:
+        """Return the embedding a solution yields, one row a point, where the method yields one and no kernel."""
+        return None
+
+    @property
+    def forms(self) -> tuple[str, ...]:
+        """The equivalent programs CVXPY can be given."""
+        from .plan import forms_of
+
+        return forms_of(self)
+
+    def to_cvxpy(self, form: str | None = None, presolve: bool = False) -> cp.Problem:
+        """Return a plain ``cvxpy.Problem``, to look at or to change.
+
+        By default the program as it is declared; with ``presolve`` after the reductions that apply.
+        """
+        from .plan import make_plan
+
+        plan = make_plan(self, solver=None, form=form or self.declared_form, presolve=presolve)
+        return plan.program.declare().to_cvxpy()
+
+    def explain(self, solver: str | None = None, form: str | None = None, presolve: bool = True) -> Plan:
+        """Return the plan ``solve`` would follow, with sizes before and after each reduction; print it."""
+        from .plan import make_plan
+
+        return make_plan(self, solver=solver, form=form, presolve=presolve)
+
+    def solve(
+        self,
+        solver: str | None = None,
+        form: str | None = None,
+        presolve: bool = True,
+        *,
+        accuracy: float | None = 1e-5,
+        solver_options: Mapping[str, Any] | None = None,
+        time_limit: float | None = None,
+        strict: bool = True,
+        verbose: bool = False,
+    ) -> Solution:
+        """Solve, lift, certify.
+
+        Parameters
+        ----------
+        solver : str, optional
+            Any SDP solver CVXPY can reach. By default the fastest suitable one that is installed;
+            ``explain()`` says which and why.
+        form : str, optional
+            One of ``forms``. By default the fastest.
+        presolve : bool
+            Apply the reductions that are exact for this problem.
+        accuracy : float or None
+            What OPTIMAL shall mean: largest violation and certified relative gap. It is also translated into
+            tolerances of the solver; None leaves these as the solver has them.
+        solver_options : dict, optional
+            Passed to the solver as they are; they win over ``accuracy``.
+        time_limit : float, optional
+            Seconds after which the solver is stopped, whatever it is doing (it runs in a child process).
+        strict : bool
+            Raise :class:`~cvxlink.SolveFailed` on anything but OPTIMAL and INACCURATE, and warn on the latter;
+            otherwise return the solution to look at.
+        verbose : bool
+            Let the solver print.
+        """
+        from .solve import solve
+
+        return solve(
+            self,
+            solver=solver,
+            form=form,
+            presolve=presolve,
+            accuracy=accuracy,
+            solver_options=solver_options,
+            time_limit=time_limit,
+            strict=strict,
+            verbose=verbose,
+        )
+
+    # ------------------------------------------------------------------ printing
+
+    def __str__(self) -> str:
+        declaration, tex = self.declare(), self.tex
+        sizes = declaration.sizes
+
+        def written(name: str, terms: list) -> str:
+            if name in tex:
+                return mathematics.plain(tex[name])
+            return ",  ".join(mathematics.expression(t, declaration.variables) for t in terms)
+
+        verb = "minimise" if isinstance(declaration.objective, cp.Minimize) else "maximise"
+        rows = [(verb, written("objective", [declaration.objective]), "")]
+        for name, group in declaration.constraints.items():
+            rows.append(("" if len(rows) > 1 else "subject to", written(name, group), name))
+        width = max(len(text) for _, text, name in rows if name) if len(rows) > 1 else 0
+        lines = [_title(self)]
+        lines += [f"  {head:<11} {text:<{width}}   {name}".rstrip() for head, text, name in rows]
+        shapes = (f"{n}: {'×'.join(map(str, v.shape)) or 'scalar'}" for n, v in declaration.variables.items())
+        lines.append(f"  {'over':<11} {', '.join(shapes)}")
+        lines.append(f"  {'size':<11} {sizes}")
+        if self.cites:
+            lines.append(f"  {'from':<11} {self.cites}")
+        return "\n".join(lines)
+
+    def _repr_latex_(self) -> str:
+        declaration, tex = self.declare(), self.tex
+
+        def written(name: str, terms: list) -> str:
+            text = ",  ".join(mathematics.expression(t, declaration.variables) for t in terms)
+            return tex.get(name) or mathematics.verbatim(text)
+
+        verb = r"\min" if isinstance(declaration.objective, cp.Minimize) else r"\max"
+        over = ",".join(declaration.variables)
+        lines = [rf"{verb}_{{{over}}} \quad & {written('objective', [declaration.objective])}"]
+        head = r"\text{s.t.} \quad"
+        for name, group in declaration.constraints.items():
+            lines.append(f"{head} & {written(name, group)}")
+            head = ""
+        return "$$\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}$$"
+
+
+def _title(problem: Problem) -> str:
+    summary = (type(problem).__doc__ or "").strip().splitlines()
+    # A dataclass without a docstring gets its signature as one: no use to a reader.
+    useful = summary and not summary[0].startswith(f"{type(problem).__name__}(")
+    return f"{type(problem).__name__}: {summary[0].rstrip('.')}" if useful else type(problem).__name__
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How large a program is."""
+
+    unknowns: int
+    equations: int
+    inequalities: int
+    psd: tuple[int, ...]
+    other: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        parts = [f"{self.unknowns} unknowns"]
+        if self.equations:
+            parts.append(f"{self.equations} equations")
+        if self.inequalities:
+            parts.append(f"{self.inequalities} inequalities")
+        parts += [f"semidefinite of order {order}" for order in self.psd]
+        return ", ".join([*parts, *self.other])
+
+
+@dataclass(frozen=True, eq=False)
+class Declaration:
+    """A declared program: its variables, its objective and its constraints by name."""
+
+    variables: dict[str, cp.Variable]
+    objective: cp.Minimize | cp.Maximize
+    constraints: dict[str, list[Any]]
+
+    @classmethod
+    def of(cls, problem: Problem) -> Declaration:
+        """Collect and check what a problem declares; an error names the part that is wrong."""
+        name = type(problem).__name__
+        variables = problem.variables()
+        if not isinstance(variables, Mapping) or not variables:
+            raise InvalidProblem(f"{name}.variables() must return CVXPY variables by name")
+        for key, variable in variables.items():
+            if not isinstance(variable, cp.Variable):
+                raise InvalidProblem(f"{name}.variables(): {key!r} is not a cvxpy.Variable")
+        objective = problem.objective(**variables)
+        if not isinstance(objective, (cp.Minimize, cp.Maximize)):
+            raise InvalidProblem(f"{name}.objective() must return cvxpy.Minimize(…) or cvxpy.Maximize(…)")
+        if not objective.is_dcp():
+            raise InvalidProblem(
+                f"{name}: CVXPY does not recognise the objective as convex "
+                f"(for Maximize: concave); rewrite it by the rules of disciplined convex programming"
+            )
+        declared = problem.constraints(**variables)
+        if not isinstance(declared, Mapping):
+            raise InvalidProblem(f"{name}.constraints() must return constraints by name")
+        groups = {}
+        for key, group in declared.items():
+            terms = list(group) if isinstance(group, (list, tuple)) else [group]
+            for term in terms:
+                if not isinstance(term, cp.constraints.constraint.Constraint):
+                    raise InvalidProblem(f"{name}: the constraint {key!r} holds {term!r}, not a CVXPY constraint")
+                if not term.is_dcp():
+                    raise InvalidProblem(
+                        f"{name}: CVXPY does not recognise the constraint {key!r} as convex; "
+                        f"rewrite it by the rules of disciplined convex programming"
+                    )
+            terms = [term for term in terms if term.size > 0]
+            if terms:  # an empty set of links makes an empty group: nothing to solve, nothing to show
+                groups[key] = terms
+        return cls(dict(variables), objective, groups)
+
+    def to_cvxpy(self) -> cp.Problem:
+        """Return the program as CVXPY takes it."""
+        return cp.Problem(self.objective, [term for group in self.constraints.values() for term in group])
+
+    @property
+    def sizes(self) -> Sizes:
+        """Count unknowns, equations, inequalities and cones."""
+        unknowns = 0
+        psd, other = [], []
+        equations = inequalities = 0
+        for variable in self.variables.values():
+            order = variable.shape[0] if variable.ndim == 2 else 0
+            symmetric = order > 1 and variable.is_symmetric()
+            unknowns += order * (order + 1) // 2 if symmetric else variable.size
+            if variable.attributes["PSD"]:
+                psd.append(order)
+        for term in (term for group in self.constraints.values() for term in group):
+            if isinstance(term, cp.constraints.PSD):
+                psd.append(term.shape[-1])
+            elif isinstance(term, (cp.constraints.Zero, cp.constraints.Equality)):
+                equations += term.size
+            elif isinstance(term, (cp.constraints.NonPos, cp.constraints.NonNeg, cp.constraints.Inequality)):
+                inequalities += term.size
+            else:
+                other.append(f"{type(term).__name__} of size {term.size}")
+        return Sizes(unknowns, equations, inequalities, tuple(psd), tuple(other))

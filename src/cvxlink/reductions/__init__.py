@@ -1,0 +1,7 @@
+"""Reductions: a smaller or better-behaved problem with the same optimum, and the way back."""
+
+from .base import Reduced, Reduction
+from .contraction import Contraction
+from .dualisation import Dualisation
+
+__all__ = ["Contraction", "Dualisation", "Reduced", "Reduction"]

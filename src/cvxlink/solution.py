@@ -1,0 +1,174 @@
+"""What a solve returns: values, multipliers, a certificate, timings and the plan that was followed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from .certificate import Certificate
+from .errors import CvxlinkError, InvalidInput
+from .plan import Plan
+from .problem import Problem
+from .status import Status
+from .validation import as_labels
+
+
+@dataclass(frozen=True)
+class Timings:
+    """Seconds spent in each stage."""
+
+    reduce: float = 0.0
+    compile: float = 0.0
+    solve: float = 0.0
+    lift: float = 0.0
+    certify: float = 0.0
+
+    @property
+    def total(self) -> float:
+        """Everything but certifying, which no peer does."""
+        return self.reduce + self.compile + self.solve + self.lift
+
+    def __str__(self) -> str:
+        stages = ("reduce", "compile", "solve", "lift", "certify")
+        return ", ".join(f"{name} {getattr(self, name):.3f} s" for name in stages)
+
+
+@dataclass(frozen=True)
+class RelaxationGap:
+    """How far a clustering is from the bound of the relaxation.
+
+    ``value`` is the objective at the clustering's own kernel (1 within clusters, 0 between), ``bound`` the
+    certified lower bound. The gap says something only if the clustering is feasible: ``violated`` is the largest
+    violation of a constraint by its kernel.
+    """
+
+    value: float
+    bound: float
+    violated: float
+
+    @property
+    def gap(self) -> float:
+        """value − bound; never negative for a feasible clustering."""
+        return self.value - self.bound
+
+    @property
+    def feasible(self) -> bool:
+        """Whether the clustering satisfies every constraint of the program."""
+        return self.violated <= 1e-9
+
+    def __str__(self) -> str:
+        text = f"clustering {self.value:.6g}, bound {self.bound:.6g}, gap {self.gap:.3g}"
+        return text if self.feasible else f"{text} (the clustering breaks a constraint by {self.violated:.3g})"
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """The outcome of a solve.
+
+    Attributes
+    ----------
+    problem, status, reason
+        What was solved, how it ended, and in whose words.
+    values : dict
+        The declared variables by name.
+    duals : dict
+        Multipliers by the name of the constraint: for linear ones the change of the optimum per unit of
+        right-hand side, for ``psd`` the slack matrix.
+    certificate : Certificate or None
+        What is proven about it.
+    timings, plan, iterations, options
+        What was done, and with which solver options.
+    """
+
+    problem: Problem
+    status: Status
+    reason: str
+    plan: Plan
+    timings: Timings
+    values: dict[str, np.ndarray] = field(default_factory=dict)
+    duals: dict[str, Any] = field(default_factory=dict)
+    certificate: Certificate | None = None
+    iterations: int | None = None
+    options: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def value(self) -> float:
+        """The declared objective at the solution; NaN if there is none."""
+        return self.certificate.value if self.certificate else float("nan")
+
+    @cached_property
+    def kernel(self) -> np.ndarray:
+        """The learnt kernel K, n × n."""
+        kernel = self.problem.kernel(self._present())
+        if kernel is None:
+            raise CvxlinkError(
+                f"{type(self.problem).__name__} yields no kernel: it has no single symmetric matrix variable; "
+                f"override kernel(values) to say what is one"
+            )
+        return kernel
+
+    @cached_property
+    def factor(self) -> np.ndarray:
+        """A factor B with K = BBᵀ, its columns in order of decreasing eigenvalue; negligible ones are dropped."""
+        from .clustering import kernel_factor
+
+        return kernel_factor(self.kernel)
+
+    @property
+    def rank(self) -> int:
+        """The numerical rank of the kernel: eigenvalues above 1e-6 of the largest."""
+        eigenvalues = (self.factor**2).sum(axis=0)
+        return int((eigenvalues > 1e-6 * eigenvalues.max(initial=0)).sum())
+
+    @property
+    def embedding(self) -> np.ndarray:
+        """The points in feature space, one row each: the method's own embedding, or the factor of its kernel."""
+        own = self.problem.embedding(self._present())
+        return self.factor if own is None else own
+
+    @property
+    def affinity(self) -> np.ndarray:
+        """The kernel as an affinity: its negative entries set to zero."""
+        return np.maximum(self.kernel, 0)
+
+    def cluster(
+        self, n_clusters: int, method: str | None = None, random_state: Any = None, n_init: int = 20
+    ) -> np.ndarray:
+        """Return labels 0 … n_clusters − 1.
+
+        ``method`` is "kernel-kmeans", "spectral" or "kmeans" (on the embedding); by default the paper's own.
+        """
+        from .clustering import cluster
+
+        return cluster(self, n_clusters, method or self.problem.cluster_method, random_state, n_init)
+
+    def relaxation_gap(self, labels: Any) -> RelaxationGap:
+        """Return how far a clustering is from the bound this solution certifies."""
+        from .certificate import certify
+
+        if self.certificate is None or self.certificate.lower_bound is None:
+            raise CvxlinkError("there is no certified bound to compare a clustering with")
+        labels = as_labels(labels, len(self.kernel))
+        (name, *others) = self.values
+        if others:
+            raise InvalidInput("a clustering determines a kernel, but this program has other variables too")
+        indicator = (labels[:, None] == labels[None, :]).astype(float)
+        own = certify(self.problem, {name: indicator})
+        return RelaxationGap(own.value, self.certificate.lower_bound, own.largest_violation)
+
+    def _present(self) -> dict[str, np.ndarray]:
+        if not self.values:
+            raise CvxlinkError(f"there is no answer to look at: {self.status} ({self.reason})")
+        return self.values
+
+    def __str__(self) -> str:
+        lines = [f"{type(self.problem).__name__}: {self.status}, {self.status.sentence} ({self.reason})"]
+        if self.certificate is not None:
+            lines.append(str(self.certificate))
+        lines.append(f"timings        {self.timings}")
+        return "\n".join(lines)
+
+    __repr__ = __str__

@@ -1,0 +1,94 @@
+"""Reduce, solve, lift, certify."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from time import perf_counter
+from typing import Any
+
+from .backends.catalogue import tolerances
+from .backends.cvxpy import Attempt, run
+from .certificate import Certificate, certify
+from .errors import InaccurateWarning, InvalidInput, SolveFailed
+from .plan import Plan, make_plan
+from .problem import Problem
+from .solution import Solution, Timings
+from .status import Status
+
+
+def solve(
+    problem: Problem,
+    *,
+    solver: str | None = None,
+    form: str | None = None,
+    presolve: bool = True,
+    accuracy: float | None = 1e-5,
+    solver_options: Mapping[str, Any] | None = None,
+    time_limit: float | None = None,
+    strict: bool = True,
+    verbose: bool = False,
+) -> Solution:
+    """Solve a problem; the parameters are those of :meth:`cvxlink.Problem.solve`."""
+    if accuracy is not None and not 0 < accuracy < 1:
+        raise InvalidInput(f"accuracy must be a number between 0 and 1, or None, not {accuracy!r}")
+    start = perf_counter()
+    plan = make_plan(problem, solver=solver, form=form, presolve=presolve)
+    options = {**tolerances(plan.solver, accuracy), **(solver_options or {})}
+    reduce_seconds = perf_counter() - start
+    attempt = run(plan.program, plan.solver, options, time_limit, verbose)
+
+    start = perf_counter()
+    status, values, duals = _lifted(plan, attempt)
+    lift_seconds = perf_counter() - start
+
+    start = perf_counter()
+    certificate = certify(problem, values, duals) if values else None
+    status, reason = _judged(status, attempt.reason, certificate, accuracy)
+    timings = Timings(
+        reduce_seconds, attempt.compile_seconds, attempt.solve_seconds, lift_seconds, perf_counter() - start
+    )
+    solution = Solution(
+        problem, status, reason, plan, timings, values, duals, certificate, attempt.iterations, options
+    )
+    if strict:
+        _raise_or_warn(solution)
+    return solution
+
+
+def _lifted(plan: Plan, attempt: Attempt) -> tuple[Status, dict[str, Any], dict[str, Any]]:
+    """Walk back through the reductions, last first."""
+    status, values, duals = attempt.status, dict(attempt.values), dict(attempt.duals)
+    for step in reversed(plan.steps):
+        if step.lift is None:
+            continue
+        status = step.lift.status(status)
+        if values:
+            values, duals = step.lift.point(values, duals)
+    return (status, values, duals) if status.has_answer else (status, {}, {})
+
+
+def _judged(
+    status: Status, reason: str, certificate: Certificate | None, accuracy: float | None
+) -> tuple[Status, str]:
+    """Believe the certificate, not the solver."""
+    if not status.has_answer:
+        return status, reason
+    if certificate is None:
+        return Status.ERROR, f"{reason}, without the multipliers that hold the answer"
+    if certificate.holds(1e-5 if accuracy is None else accuracy):
+        # Without a bound there is only the solver's word for optimality.
+        proven = certificate.lower_bound is not None or status is Status.OPTIMAL
+        return (Status.OPTIMAL if proven else Status.INACCURATE), reason
+    worst = f"largest violation {certificate.largest_violation:.1e}"
+    if certificate.relative_gap is not None:
+        worst += f", relative gap {certificate.relative_gap:.1e}"
+    return Status.INACCURATE, f"{reason}; certified: {worst}"
+
+
+def _raise_or_warn(solution: Solution) -> None:
+    status = solution.status
+    if status is Status.INACCURATE:
+        warnings.warn(f"{status.sentence}: {solution.reason}; {status.remedy}", InaccurateWarning, stacklevel=4)
+    elif status is not Status.OPTIMAL:
+        raise SolveFailed(f"{status.sentence} ({solution.reason}); {status.remedy}", solution)

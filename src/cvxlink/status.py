@@ -1,0 +1,34 @@
+"""How a solve ended: each outcome with a sentence and a remedy."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class Status(Enum):
+    """The outcome of a solve; members carry a sentence and a remedy."""
+
+    OPTIMAL = ("solved to the accuracy asked for", "")
+    INACCURATE = (
+        "solved, but less accurately than asked for",
+        "look at the certificate; try another solver, presolve=True, or a larger accuracy",
+    )
+    INFEASIBLE = (
+        "no point satisfies all constraints",
+        "relax or remove constraints; for links, look at Links.contradiction()",
+    )
+    UNBOUNDED = ("the objective has no finite optimum", "add the constraint that bounds it")
+    LIMIT = ("stopped at a limit of time or iterations", "raise the limit, or use the default form and solver")
+    ERROR = ("the solver failed", "try another solver, or presolve=True and the dual form")
+
+    def __init__(self, sentence: str, remedy: str) -> None:
+        self.sentence = sentence
+        self.remedy = remedy
+
+    @property
+    def has_answer(self) -> bool:
+        """Whether there is a point to look at."""
+        return self in (Status.OPTIMAL, Status.INACCURATE)
+
+    def __str__(self) -> str:
+        return self.name

@@ -1,0 +1,71 @@
+"""Checks on what users hand over, each with one sentence on what to do."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from .errors import InvalidInput
+
+
+def as_points(X: Any) -> np.ndarray:
+    """Return the data as a finite float array with one row a point.
+
+    Pandas frames, lists and integer arrays are accepted.
+    """
+    try:
+        points = np.asarray(X, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(f"X must be numbers only, one row a point: {error}") from error
+    if points.ndim != 2 or 0 in points.shape:
+        raise InvalidInput(
+            f"X must be two-dimensional, one row a point, and not empty; its shape is {points.shape}"
+        )
+    bad = ~np.isfinite(points)
+    if bad.any():
+        row, column = np.argwhere(bad)[0]
+        raise InvalidInput(
+            f"X has {bad.sum()} entries that are NaN or infinite, the first in row {row}, column {column}; "
+            f"drop or impute them first"
+        )
+    return points
+
+
+def as_labels(y: Any, n: int | None = None) -> np.ndarray:
+    """Return labels as a one-dimensional array, of length n if n is given."""
+    labels = np.asarray(y)
+    if labels.ndim != 1:
+        raise InvalidInput(f"labels must be one-dimensional; their shape is {labels.shape}")
+    if n is not None and len(labels) != n:
+        raise InvalidInput(f"there are {len(labels)} labels for {n} points")
+    if labels.dtype.kind == "f":
+        if not np.isfinite(labels).all():
+            raise InvalidInput("labels hold NaN or infinity; mark unknown labels with -1")
+        if (labels == labels.astype(int)).all():
+            labels = labels.astype(int)
+    return labels
+
+
+def as_count(value: Any, name: str, least: int = 1, most: int | None = None) -> int:
+    """Return a whole number between two limits."""
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise InvalidInput(f"{name} must be a whole number, not {value!r}")
+    if value < least or (most is not None and value > most):
+        limits = f"at least {least}" if most is None else f"between {least} and {most}"
+        raise InvalidInput(f"{name} must be {limits}, not {value}")
+    return int(value)
+
+
+def as_generator(random_state: Any) -> np.random.Generator:
+    """Return a random generator from None, a seed, a Generator or a legacy RandomState."""
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**31))
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(
+            f"random_state must be None, a non-negative whole number or a numpy generator, "
+            f"not {random_state!r}"
+        ) from error
