@@ -2,7 +2,8 @@ r"""Certificates: what can be proven about an answer, whoever computed it.
 
 Everything is recomputed on the original problem from the point and the multipliers alone.
 
-*Lower bound.* It holds for any multipliers: with :math:`S = C - \sum_r y_r A_r` and every feasible K of trace at most τ,
+*Lower bound.* It holds for any multipliers: with :math:`S = C - \sum_r y_r A_r`, and every feasible K of trace at
+most τ,
 
 .. math:: \langle C, K\rangle = b^\top y + \langle S, K\rangle
           \ \ge\ b^\top y + \tau \min(0, \lambda_{\min}(S)).
@@ -133,7 +134,7 @@ def certify(problem: Problem, values: Mapping[str, Any], duals: Mapping[str, Any
     declaration = problem.declare()
     point = {name: _finite(values[name]) for name in declaration.variables}
     if not all(np.isfinite(v).all() for v in point.values()):
-        everything = {name: np.inf for name in declaration.constraints}
+        everything = dict.fromkeys(declaration.constraints, np.inf)
         return Certificate(float("nan"), everything, basis="the point holds NaN or infinity")
     violations, eigenvalue = _violations(declaration, point)
     value = float(declaration.objective.value)

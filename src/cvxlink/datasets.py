@@ -53,9 +53,7 @@ def names() -> list[str]:
 
 def two_moons(n: int = 200, noise: float = 0.08, random_state: Any = None) -> Data:
     """Two interleaved half circles."""
-    return sklearn_datasets.make_moons(
-        as_count(n, "n", 2), noise=noise, random_state=_seed(as_generator(random_state))
-    )
+    return sklearn_datasets.make_moons(as_count(n, "n", 2), noise=noise, random_state=_seed(as_generator(random_state)))
 
 
 def blobs(n: int = 150, n_classes: int = 3, spread: float = 1.0, dimension: int = 2, random_state: Any = None) -> Data:
@@ -159,7 +157,12 @@ def _from_openml(name: str, source: Source, file: str) -> Data:
         ) from error
     keep = [k for k, feature in enumerate(bunch.feature_names) if feature.lower() not in NAMES_NOT_FEATURES]
     X = np.asarray(bunch.data, dtype=float)[:, keep]
-    y = np.unique(bunch.target, return_inverse=True)[1]
+    target = np.asarray(bunch.target)
+    try:
+        target = target.astype(float)  # as text, "10" would sort before "2"
+    except ValueError:
+        pass  # classes with names
+    y = np.unique(target, return_inverse=True)[1]
     complete = np.isfinite(X).all(axis=1)
     X, y = X[complete], y[complete]
     if source.first_per_class:
@@ -196,7 +199,9 @@ ELSEWHERE: dict[str, Source] = {
     "synthetic_control": Source(_UCI, openml=377),
     "usps": Source("it accompanies 'The Elements of Statistical Learning' (zip.train, zip.test)", openml=41082),
     "usps0123": Source(
-        "it is the first 250 images of each digit 0 to 3 of USPS", openml=41082, first_per_class=(250, _DIGITS)
+        "it is the first 250 images of each digit 0 to 3 of USPS",
+        openml=41082,
+        first_per_class=(250, _DIGITS),
     ),
     "mnist0123": Source(
         "it is the first 750 training images of each digit 0 to 3 of MNIST",

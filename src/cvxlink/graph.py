@@ -128,8 +128,7 @@ class Graph:
             raise InvalidInput("the affinity has NaN or infinite entries; remove them first")
         if matrix.nnz and matrix.data.min() < 0:
             raise InvalidInput(
-                f"the affinity has negative entries (the least is {matrix.data.min():.3g}); "
-                f"clip or shift them first"
+                f"the affinity has negative entries (the least is {matrix.data.min():.3g}); clip or shift them first"
             )
         asymmetry = abs(matrix - matrix.T).max() if matrix.nnz else 0.0
         if asymmetry > 1e-8 * max(1.0, abs(matrix).max() if matrix.nnz else 0.0):

@@ -60,8 +60,7 @@ class LinearSDP(Problem):
         K = self.variable
         relation = {"==": "=", "<=": r"\le"}
         groups = {
-            g.name: rf"\langle A_r, {K} \rangle {relation[g.sense]} b_r \quad r = 1, …, {len(g)}"
-            for g in self.rows
+            g.name: rf"\langle A_r, {K} \rangle {relation[g.sense]} b_r \quad r = 1, …, {len(g)}" for g in self.rows
         }
         return {"objective": rf"\langle C, {K} \rangle", self.cone: rf"{K} \succeq 0", **groups}
 
@@ -184,13 +183,13 @@ class LinearSDP(Problem):
                 columns, weights = g.A.indices[part], g.A.data[part]
                 keep = weights != 0
                 columns, weights = columns[keep], weights[keep]
+                if not len(columns) or (g.sense == "<=" and weights[0] < 0):
+                    continue  # nothing, or a bound from below
                 if len(columns) == 1 and columns[0] % (self.n + 1) == 0:
                     i = int(columns[0] // (self.n + 1))
-                    if g.sense == "==" or weights[0] > 0:
-                        largest[i] = min(largest[i], g.b[r] / weights[0])
+                    largest[i] = min(largest[i], g.b[r] / weights[0])
                 elif np.array_equal(np.sort(columns), diagonal) and (weights == weights[0]).all():
-                    if g.sense == "==" or weights[0] > 0:
-                        best = min(best, g.b[r] / weights[0])
+                    best = min(best, g.b[r] / weights[0])
         bound = min(best, float(largest.sum()))
         return bound if np.isfinite(bound) else None
 
@@ -213,7 +212,8 @@ def read_declaration(problem: Problem) -> LinearSDP:
     cost, offset = _affine(declaration.objective.args[0], K)
     rows = []
     for key, group in declaration.constraints.items():
-        matrices, sides, senses = [], [], set()
+        matrices, sides = [], []
+        senses: set[Sense] = set()
         for term in group:
             if isinstance(term, cp.constraints.PSD):
                 if not _is_the_variable(term.args[0], K):
@@ -230,7 +230,7 @@ def read_declaration(problem: Problem) -> LinearSDP:
             senses.add("<=" if isinstance(term, cp.constraints.Inequality) else "==")
             A, constant = _affine(body, K)
             matrices.append(A)
-            sides.append(-constant)
+            sides.append(0.0 - constant)  # and not −constant, which would make −0
         if len(senses) > 1:
             raise ReductionRefused(f"its constraint {key!r} mixes equations with inequalities; name them apart")
         if matrices:
@@ -254,7 +254,8 @@ def _affine(expression: Any, K: cp.Variable) -> tuple[sp.csr_array, np.ndarray]:
     i, j = gradient.col % n, gradient.col // n
     r = np.tile(gradient.row, 2)
     A = sp.csr_array(
-        (np.tile(gradient.data / 2, 2), (r, np.concatenate([i * n + j, j * n + i]))), shape=(expression.size, n * n)
+        (np.tile(gradient.data / 2, 2), (r, np.concatenate([i * n + j, j * n + i]))),
+        shape=(expression.size, n * n),
     )
     A.sum_duplicates()
     A.eliminate_zeros()

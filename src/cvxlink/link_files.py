@@ -76,7 +76,5 @@ def _read_csv(path: Path, n: int | None) -> tuple[int, Pairs, Pairs]:
             try:
                 pairs[kind].append((int(row[0]), int(row[1])))
             except ValueError as error:
-                raise InvalidInput(
-                    f"{where}: i and j must be whole numbers, not {row[0]!r}, {row[1]!r}"
-                ) from error
+                raise InvalidInput(f"{where}: i and j must be whole numbers, not {row[0]!r}, {row[1]!r}") from error
     return n, pairs["must"], pairs["cannot"]

@@ -37,8 +37,8 @@ class Links:
     """
 
     n: int
-    must: np.ndarray = ()  # type: ignore[assignment]
-    cannot: np.ndarray = ()  # type: ignore[assignment]
+    must: Any = ()
+    cannot: Any = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "n", as_count(self.n, "n", 1))
@@ -69,7 +69,7 @@ class Links:
             raise InvalidInput(f"a link matrix must be square; its shape is {Q.shape}")
         if not np.isfinite(Q.data).all():
             raise InvalidInput("the link matrix has NaN or infinite entries; use 0 where there is no link")
-        signed = {1: set(), -1: set()}  # type: dict[int, set[tuple[int, int]]]
+        signed: dict[int, set[tuple[int, int]]] = {1: set(), -1: set()}
         for i, j, value in zip(Q.row.tolist(), Q.col.tolist(), Q.data.tolist(), strict=True):
             if value and i != j:
                 signed[1 if value > 0 else -1].add((min(i, j), max(i, j)))
@@ -77,7 +77,7 @@ class Links:
         if both:
             i, j = min(both)
             raise InvalidInput(f"the link matrix has opposite signs at ({i}, {j}) and ({j}, {i})")
-        return cls(Q.shape[0], sorted(signed[1]), sorted(signed[-1]))  # type: ignore[arg-type]
+        return cls(Q.shape[0], sorted(signed[1]), sorted(signed[-1]))
 
     @classmethod
     def sample(
@@ -147,12 +147,12 @@ class Links:
             columns = [list(table[name]) for name in ("i", "j", "kind")]
         except (KeyError, TypeError) as error:
             raise InvalidInput("a table of links needs the columns i, j and kind") from error
-        rows = {"must": [], "cannot": []}  # type: dict[str, list]
+        rows: dict[str, list] = {"must": [], "cannot": []}
         for k, (i, j, kind) in enumerate(zip(*columns, strict=True)):
             if kind not in rows:
                 raise InvalidInput(f"row {k} of the table: kind must be 'must' or 'cannot', not {kind!r}")
             rows[kind].append((i, j))
-        return cls(n, rows["must"], rows["cannot"])  # type: ignore[arg-type]
+        return cls(n, rows["must"], rows["cannot"])
 
     # ------------------------------------------------------------------ reading
 
@@ -190,9 +190,7 @@ class Links:
         """Return all links that follow from these: every pair within a block, every pair of blocks apart."""
         members = [np.flatnonzero(self.blocks == b) for b in range(self.n_blocks)]
         must = [np.array(list(combinations(m, 2))).reshape(-1, 2) for m in members]
-        cannot = [
-            np.array(np.meshgrid(members[a], members[b])).reshape(2, -1).T for a, b in self.block_cannot
-        ]
+        cannot = [np.array(np.meshgrid(members[a], members[b])).reshape(2, -1).T for a, b in self.block_cannot]
         return Links(self.n, _stack(must), _stack(cannot))
 
     def contradiction(self) -> tuple[tuple[int, int], tuple[int, ...]] | None:
@@ -234,7 +232,7 @@ class Links:
         for start in neighbours:
             clique, candidates = 1, set(neighbours[start])
             while candidates:
-                a = max(candidates, key=lambda v: (len(neighbours[v] & candidates), -v))  # noqa: B023
+                a = max(candidates, key=lambda v: (len(neighbours[v] & candidates), -v))
                 candidates &= neighbours[a]
                 clique += 1
             best = max(best, clique)
@@ -251,11 +249,7 @@ class Links:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Links):
             return NotImplemented
-        return (
-            self.n == other.n
-            and np.array_equal(self.must, other.must)
-            and np.array_equal(self.cannot, other.cannot)
-        )
+        return self.n == other.n and np.array_equal(self.must, other.must) and np.array_equal(self.cannot, other.cannot)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -314,7 +308,7 @@ def _known(labels: np.ndarray) -> np.ndarray:
 
 
 def _unrank_pairs(ranks: np.ndarray) -> np.ndarray:
-    """Return the pairs i < j numbered 0, 1, 2, … in the order (0,1), (0,2), (1,2), (0,3), …"""
+    """Return the pairs i < j numbered 0, 1, 2, … in the order (0,1), (0,2), (1,2), (0,3) and so on."""
     ranks = np.asarray(ranks, dtype=np.int64)
     j = ((1 + np.sqrt(1 + 8 * ranks.astype(float))) / 2).astype(np.int64)
     j -= j * (j - 1) // 2 > ranks  # the square root may round up

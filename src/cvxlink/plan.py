@@ -83,9 +83,7 @@ def make_plan(problem: Problem, *, solver: str | None, form: str | None, presolv
         steps.append(Step("contraction", "presolve is off", sizes_of(problem)))
 
     if form not in (None, problem.declared_form, "dual"):
-        raise FormUnavailable(
-            f"{type(problem).__name__} has no form {form!r}; it has {', '.join(forms_of(problem))}"
-        )
+        raise FormUnavailable(f"{type(problem).__name__} has no form {form!r}; it has {', '.join(forms_of(problem))}")
     if form in (None, "dual"):
         try:
             if form is None:

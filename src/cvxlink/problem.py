@@ -115,7 +115,7 @@ class Problem(ABC):
         form: str | None = None,
         presolve: bool = True,
         *,
-        accuracy: float | None = 1e-5,
+        accuracy: float | None = 1e-4,
         solver_options: Mapping[str, Any] | None = None,
         time_limit: float | None = None,
         strict: bool = True,

@@ -51,7 +51,7 @@ class RelaxationGap:
 
     @property
     def gap(self) -> float:
-        """value − bound; never negative for a feasible clustering."""
+        """Value − bound; never negative for a feasible clustering."""
         return self.value - self.bound
 
     @property

@@ -16,6 +16,9 @@ from .problem import Problem
 from .solution import Solution, Timings
 from .status import Status
 
+# What a first-order solver can certify in reasonable time; interior-point codes go far below it anyway.
+DEFAULT_ACCURACY = 1e-4
+
 
 def solve(
     problem: Problem,
@@ -23,7 +26,7 @@ def solve(
     solver: str | None = None,
     form: str | None = None,
     presolve: bool = True,
-    accuracy: float | None = 1e-5,
+    accuracy: float | None = DEFAULT_ACCURACY,
     solver_options: Mapping[str, Any] | None = None,
     time_limit: float | None = None,
     strict: bool = True,
@@ -48,9 +51,7 @@ def solve(
     timings = Timings(
         reduce_seconds, attempt.compile_seconds, attempt.solve_seconds, lift_seconds, perf_counter() - start
     )
-    solution = Solution(
-        problem, status, reason, plan, timings, values, duals, certificate, attempt.iterations, options
-    )
+    solution = Solution(problem, status, reason, plan, timings, values, duals, certificate, attempt.iterations, options)
     if strict:
         _raise_or_warn(solution)
     return solution
@@ -68,15 +69,13 @@ def _lifted(plan: Plan, attempt: Attempt) -> tuple[Status, dict[str, Any], dict[
     return (status, values, duals) if status.has_answer else (status, {}, {})
 
 
-def _judged(
-    status: Status, reason: str, certificate: Certificate | None, accuracy: float | None
-) -> tuple[Status, str]:
+def _judged(status: Status, reason: str, certificate: Certificate | None, accuracy: float | None) -> tuple[Status, str]:
     """Believe the certificate, not the solver."""
     if not status.has_answer:
         return status, reason
     if certificate is None:
         return Status.ERROR, f"{reason}, without the multipliers that hold the answer"
-    if certificate.holds(1e-5 if accuracy is None else accuracy):
+    if certificate.holds(DEFAULT_ACCURACY if accuracy is None else accuracy):
         # Without a bound there is only the solver's word for optimality.
         proven = certificate.lower_bound is not None or status is Status.OPTIMAL
         return (Status.OPTIMAL if proven else Status.INACCURATE), reason

@@ -18,7 +18,10 @@ class Status(Enum):
         "relax or remove constraints; for links, look at Links.contradiction()",
     )
     UNBOUNDED = ("the objective has no finite optimum", "add the constraint that bounds it")
-    LIMIT = ("stopped at a limit of time or iterations", "raise the limit, or use the default form and solver")
+    LIMIT = (
+        "stopped at a limit of time or iterations",
+        "raise the limit, or use the default form and solver",
+    )
     ERROR = ("the solver failed", "try another solver, or presolve=True and the dual form")
 
     def __init__(self, sentence: str, remedy: str) -> None:

@@ -20,9 +20,7 @@ def as_points(X: Any) -> np.ndarray:
     except (TypeError, ValueError) as error:
         raise InvalidInput(f"X must be numbers only, one row a point: {error}") from error
     if points.ndim != 2 or 0 in points.shape:
-        raise InvalidInput(
-            f"X must be two-dimensional, one row a point, and not empty; its shape is {points.shape}"
-        )
+        raise InvalidInput(f"X must be two-dimensional, one row a point, and not empty; its shape is {points.shape}")
     bad = ~np.isfinite(points)
     if bad.any():
         row, column = np.argwhere(bad)[0]
@@ -52,10 +50,11 @@ def as_count(value: Any, name: str, least: int = 1, most: int | None = None) -> 
     """Return a whole number between two limits."""
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise InvalidInput(f"{name} must be a whole number, not {value!r}")
-    if value < least or (most is not None and value > most):
+    count = int(value)
+    if count < least or (most is not None and count > most):
         limits = f"at least {least}" if most is None else f"between {least} and {most}"
-        raise InvalidInput(f"{name} must be {limits}, not {value}")
-    return int(value)
+        raise InvalidInput(f"{name} must be {limits}, not {count}")
+    return count
 
 
 def as_generator(random_state: Any) -> np.random.Generator:
@@ -66,6 +65,5 @@ def as_generator(random_state: Any) -> np.random.Generator:
         return np.random.default_rng(random_state)
     except (TypeError, ValueError) as error:
         raise InvalidInput(
-            f"random_state must be None, a non-negative whole number or a numpy generator, "
-            f"not {random_state!r}"
+            f"random_state must be None, a non-negative whole number or a numpy generator, not {random_state!r}"
         ) from error

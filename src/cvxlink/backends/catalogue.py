@@ -27,31 +27,29 @@ class SolverNotes:
 
 
 def _interior(accuracy: float) -> float:
-    # Interior-point codes gain three digits in a few iterations, and the certificate asks for an exact bound.
-    return min(1e-6, max(1e-9, accuracy * 1e-3))
+    # Interior-point codes gain three digits in a few iterations, and the bound pays for the last ones n-fold.
+    return min(1e-6, max(1e-9, accuracy * 1e-4))
 
 
 SOLVERS: dict[str, SolverNotes] = {
     "CLARABEL": SolverNotes(
         "pip install clarabel",
-        lambda a: {"tol_gap_abs": _interior(a), "tol_gap_rel": _interior(a), "tol_feas": _interior(a)},
+        lambda a: dict.fromkeys(("tol_gap_abs", "tol_gap_rel", "tol_feas"), _interior(a) / 10),
     ),
     # SCS's residuals enter the certified gap multiplied by the order of the matrix.
     "SCS": SolverNotes("pip install scs", lambda a: {"eps_abs": a / 100, "eps_rel": a / 100, "max_iters": 100_000}),
     "CVXOPT": SolverNotes(
         "pip install 'cvxlink[solvers]'",
-        lambda a: {"abstol": _interior(a), "reltol": _interior(a), "feastol": _interior(a)},
+        lambda a: dict.fromkeys(("abstol", "reltol", "feastol"), _interior(a)),
     ),
     "SDPA": SolverNotes(
         "pip install 'cvxlink[solvers]'",
-        lambda a: {"epsilonStar": 10 * _interior(a), "epsilonDash": 10 * _interior(a)},
+        lambda a: dict.fromkeys(("epsilonStar", "epsilonDash"), 10 * _interior(a)),
     ),
     "MOSEK": SolverNotes(
         "pip install 'cvxlink[mosek]', and put a licence file where MOSEK looks for it (free for academics)",
         lambda a: {
-            "mosek_params": {
-                f"MSK_DPAR_INTPNT_CO_TOL_{which}": _interior(a) for which in ("PFEAS", "DFEAS", "REL_GAP")
-            }
+            "mosek_params": {f"MSK_DPAR_INTPNT_CO_TOL_{which}": _interior(a) for which in ("PFEAS", "DFEAS", "REL_GAP")}
         },
     ),
     "COPT": SolverNotes("pip install coptpy, and a licence"),
@@ -100,7 +98,10 @@ def choose_solver(program: Problem) -> tuple[str, str]:
         clique = program.largest_clique
         if clique <= DENSE_LIMIT:
             return "CLARABEL", f"the slack is sparse (its largest dense block is of order {clique})"
-        return "SCS", f"the slack is dense (a block of order {clique}), where Clarabel is slow and SDPA is missing"
+        return (
+            "SCS",
+            f"the slack is dense (a block of order {clique}), where Clarabel is slow and SDPA is missing",
+        )
     order = max(program.declare().sizes.psd, default=0)
     if order <= DENSE_LIMIT:
         return "CLARABEL", "accurate, and fast at this size"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Any
 
@@ -57,7 +57,7 @@ def run(
         from .child import run_in_child
 
         raw = run_in_child(declaration, solver, options, verbose, time_limit)
-    return _interpreted(raw, solver)
+    return replace(_interpreted(raw, solver), compile_seconds=raw.compile_seconds, solve_seconds=raw.solve_seconds)
 
 
 @dataclass
@@ -84,7 +84,9 @@ def call_cvxpy(declaration: Declaration, solver: str, options: Mapping[str, Any]
         with warnings.catch_warnings():
             # "Solution may be inaccurate": the certificate says so, and by how much.
             warnings.filterwarnings("ignore", message="Solution may be inaccurate")
-            warnings.filterwarnings("ignore", message="Python recalculation of primal")  # sdpa-python, likewise
+            # sdpa-python's own check of its answer struggles with small matrices and says so; ours replaces it.
+            warnings.filterwarnings("ignore", category=RuntimeWarning, module="sdpap")
+            warnings.filterwarnings("ignore", message="Python recalculation of primal")
             problem.solve(solver=solver, verbose=verbose, **options)
     except Exception as error:  # solvers raise whatever they like: their own errors, ArithmeticError, ValueError …
         raw.failure = str(error) or type(error).__name__
@@ -117,16 +119,15 @@ def _multiplier(term: Any, sign: float) -> Any:
 
 
 def _interpreted(raw: RawResult, solver: str) -> Attempt:
-    seconds = {"compile_seconds": raw.compile_seconds, "solve_seconds": raw.solve_seconds}
     if raw.limit is not None:
-        return Attempt(Status.LIMIT, raw.limit, **seconds)
+        return Attempt(Status.LIMIT, raw.limit)
     if raw.failure is not None:
         _raise_if_unavailable(raw, solver)
-        return Attempt(Status.ERROR, f"{solver}: {raw.failure}", **seconds)
+        return Attempt(Status.ERROR, f"{solver}: {raw.failure}")
     status = STATUSES.get(str(raw.status), Status.ERROR)
     complete = bool(raw.values) and all(v is not None and np.isfinite(v).all() for v in raw.values.values())
     if status.has_answer and not complete:
-        return Attempt(Status.ERROR, f"{solver} reported {raw.status!r} without an answer", **seconds)
+        return Attempt(Status.ERROR, f"{solver} reported {raw.status!r} without an answer")
     values = {name: np.asarray(v) for name, v in raw.values.items()} if complete else {}
     return Attempt(
         status,
@@ -134,12 +135,11 @@ def _interpreted(raw: RawResult, solver: str) -> Attempt:
         values,
         raw.duals if complete else {},
         iterations=raw.iterations,
-        **seconds,
     )
 
 
 def _raise_if_unavailable(raw: RawResult, solver: str) -> None:
-    message = str(raw.failure)
+    message = " ".join(str(raw.failure).split()).rstrip(".")
     lowered = message.lower()
     if "license" in lowered or "licence" in lowered:
         how = SOLVERS[solver].get if solver in SOLVERS else "install its licence"
@@ -149,6 +149,6 @@ def _raise_if_unavailable(raw: RawResult, solver: str) -> None:
         "could not be reduced" in lowered or "not supported" in lowered or "cannot solve" in lowered
     ):
         raise SolverUnavailable(
-            f"{solver} cannot take this program ({message.strip().splitlines()[0]}); "
+            f"{solver} cannot take this program ({message}); "
             f"solvers that take semidefinite constraints here: {', '.join(installed_sdp_solvers())}"
         )

@@ -74,10 +74,10 @@ class ContractionLift(Lift):
         return lifted, {**self.original.split(y), self.original.cone: self.original.slack(y)}
 
     def multipliers(self, reduced: np.ndarray) -> np.ndarray:
-        """Return multipliers of all original rows.
+        r"""Return multipliers of all original rows.
 
         The first of the rows that were merged takes the whole multiplier; the forced pairs then stiffen the
-        slack by :math:`t \\sum (e_i-e_j)(e_i-e_j)^\\top`, which changes neither bᵀy nor PᵀSP.
+        slack by :math:`t \sum (e_i-e_j)(e_i-e_j)^\top`, which changes neither bᵀy nor PᵀSP.
         """
         y = np.zeros(len(self.row_map))
         kept, first = np.unique(self.row_map, return_index=True)
@@ -153,9 +153,8 @@ def _on_blocks(sdp: LinearSDP, blocks: np.ndarray, c: int) -> tuple[LinearSDP, n
                     raise InfeasibleProblem(f"row {r} of {g.name!r} reads 0 {g.sense} {side:g} for merged points")
                 row_map.append(-1)
                 continue
-            key = (g.sense, A.indices[where].tobytes(), A.data[where].tobytes())
-            if g.sense == "<=":
-                key = (*key, side)
+            # Inequalities with different sides are different constraints; equations would contradict each other.
+            key = (g.sense, A.indices[where].tobytes(), A.data[where].tobytes(), side if g.sense == "<=" else None)
             if key not in seen:
                 seen[key] = (len(seen), side)
                 kept.append(r)

@@ -1,0 +1,32 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import cvxlink as cl
+
+# Installed by `make test`; a missing one is a failure of the set-up, not a reason to skip.
+SOLVERS = ("CLARABEL", "SCS", "CVXOPT", "SDPA")
+
+
+@pytest.fixture(scope="session")
+def small_iris() -> tuple[np.ndarray, np.ndarray]:
+    X, y = cl.datasets.load("iris")
+    return X[::5], y[::5]
+
+
+@pytest.fixture(scope="session")
+def small_pcp(small_iris) -> cl.PCP:
+    X, y = small_iris
+    return cl.PCP(cl.Graph.knn(X, n_neighbors=5), cl.Links.sample(y, per_class=2, random_state=1))
+
+
+def path_graph(n: int) -> cl.Graph:
+    W = np.diag(np.ones(n - 1), 1)
+    return cl.Graph.from_affinity(W + W.T)
+
+
+def star_graph(leaves: int) -> cl.Graph:
+    W = np.zeros((leaves + 1, leaves + 1))
+    W[0, 1:] = W[1:, 0] = 1
+    return cl.Graph.from_affinity(W)

@@ -1,0 +1,218 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from conftest import SOLVERS
+
+import cvxlink as cl
+from cvxlink.backends import cvxpy as backend
+
+
+def test_the_solvers_the_tests_need_are_installed():
+    assert set(SOLVERS) <= set(cl.installed_sdp_solvers())
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("nosuch", "no solver named 'nosuch'; installed for these problems: .*CLARABEL"),
+        ("COPT", "COPT is not installed; get it with: pip install coptpy"),
+        ("ECOS", "ECOS is not installed"),
+        ("OSQP", "OSQP cannot take this program"),
+    ],
+)
+def test_unavailable_solvers_say_what_to_do(small_pcp, name, says):
+    with pytest.raises(cl.SolverUnavailable, match=says):
+        small_pcp.solve(solver=name)
+
+
+def test_solver_names_may_be_in_small_letters(small_pcp):
+    assert small_pcp.solve(solver="clarabel").plan.solver == "CLARABEL"
+
+
+def test_mosek_without_a_licence_is_unavailable_not_a_crash(small_pcp, monkeypatch, tmp_path):
+    monkeypatch.setenv("MOSEKLM_LICENSE_FILE", str(tmp_path / "none.lic"))
+    with pytest.raises(cl.SolverUnavailable, match="no valid licence.*licence file"):
+        small_pcp.solve(solver="MOSEK")
+
+
+@pytest.mark.parametrize(
+    ("reported", "status"),
+    [
+        ("optimal", cl.Status.OPTIMAL),
+        ("optimal_inaccurate", cl.Status.INACCURATE),
+        ("infeasible", cl.Status.INFEASIBLE),
+        ("infeasible_inaccurate", cl.Status.INFEASIBLE),
+        ("unbounded", cl.Status.UNBOUNDED),
+        ("unbounded_inaccurate", cl.Status.UNBOUNDED),
+        ("infeasible_or_unbounded", cl.Status.INFEASIBLE),
+        ("user_limit", cl.Status.LIMIT),
+        ("solver_error", cl.Status.ERROR),
+        ("something new", cl.Status.ERROR),
+    ],
+)
+def test_every_status_of_cvxpy_has_one_of_ours(reported, status):
+    raw = backend.RawResult(status=reported, values={"x": np.zeros(2)})
+    assert backend._interpreted(raw, "X").status is status
+
+
+def test_cvxpy_knows_no_status_we_do_not():
+    lists = (cp.settings.SOLUTION_PRESENT, cp.settings.ERROR, cp.settings.INF_OR_UNB)
+    assert {status for statuses in lists for status in statuses} <= set(backend.STATUSES)
+
+
+def test_an_answer_without_values_is_an_error():
+    raw = backend.RawResult(status="optimal", values={"x": None})
+    assert backend._interpreted(raw, "X").status is cl.Status.ERROR
+
+
+@pytest.mark.parametrize(
+    ("solver", "options"),
+    [("SCS", {"max_iters": 3}), ("CLARABEL", {"max_iter": 2}), ("CVXOPT", {"max_iters": 2})],
+)
+def test_options_are_passed_through_and_an_iteration_limit_is_no_optimum(small_pcp, solver, options):
+    solution = small_pcp.solve(solver=solver, solver_options=options, strict=False)
+    assert solution.status is not cl.Status.OPTIMAL
+    assert solution.options.items() >= options.items()
+
+
+def test_options_win_over_accuracy(small_pcp):
+    loose = small_pcp.solve(solver="SCS", solver_options={"eps_abs": 1e-2, "eps_rel": 1e-2}, strict=False)
+    tight = small_pcp.solve(solver="SCS", accuracy=1e-5)
+    assert loose.iterations < tight.iterations
+    assert loose.certificate.relative_gap > tight.certificate.relative_gap
+
+
+def test_accuracy_none_leaves_the_tolerances_to_the_solver(small_pcp):
+    assert small_pcp.solve(solver="SCS", accuracy=None, strict=False).options == {}
+
+
+def test_an_unknown_option_is_reported_in_the_solvers_words(small_pcp):
+    with pytest.raises(cl.SolveFailed, match="no_such_option"):
+        small_pcp.solve(solver="SCS", solver_options={"no_such_option": 1})
+
+
+def test_a_failing_solver_keeps_its_reason(small_pcp):
+    solution = small_pcp.solve(solver="CVXOPT", form="paper", presolve=False, strict=False)
+    assert solution.status is cl.Status.ERROR and "CVXOPT" in solution.reason
+    with pytest.raises(cl.SolveFailed, match="the solver failed.*presolve=True"):
+        small_pcp.solve(solver="CVXOPT", form="paper", presolve=False)
+
+
+def test_a_child_gives_the_same_answer_as_no_child(small_pcp):
+    here = small_pcp.solve(solver="CLARABEL")
+    there = small_pcp.solve(solver="CLARABEL", time_limit=60)
+    assert there.value == here.value
+    np.testing.assert_array_equal(there.kernel, here.kernel)
+    assert there.timings.solve > 0
+
+
+@pytest.fixture(scope="module")
+def slow() -> cl.PCP:
+    """Unreduced, this takes every solver a minute or more."""
+    X, y = cl.datasets.load("iris")
+    return cl.PCP(cl.Graph.knn(X), cl.Links.sample(y, per_class=3, random_state=0))
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_the_time_limit_really_stops_every_solver(slow, solver):
+    start = time.perf_counter()
+    solution = slow.solve(solver=solver, form="paper", presolve=False, time_limit=1, strict=False)
+    assert solution.status is cl.Status.LIMIT
+    assert "stopped after 1 s" in solution.reason
+    assert time.perf_counter() - start < 30  # not a timing: unreduced, none of them is done by then
+    assert not children()
+
+
+def children() -> list[str]:
+    """Processes started by this one that still run."""
+    found = []
+    for process in os.listdir("/proc"):
+        if process.isdigit():
+            try:
+                with open(f"/proc/{process}/stat") as file:
+                    parent = int(file.read().rsplit(")", 1)[1].split()[1])
+            except (OSError, IndexError):
+                continue
+            if parent == os.getpid():
+                found.append(process)
+    return found
+
+
+def test_a_crash_in_the_child_is_an_error_with_its_signal(small_pcp, monkeypatch):
+    import pickle
+
+    from cvxlink.backends import child
+
+    class Aborts:
+        def __reduce__(self):
+            return os.abort, ()
+
+    monkeypatch.setattr(child.pickle, "dumps", lambda task: pickle._dumps(Aborts()))
+    solution = small_pcp.solve(solver="CLARABEL", time_limit=30, strict=False)
+    assert solution.status is cl.Status.ERROR
+    assert "SIGABRT" in solution.reason
+
+
+def test_no_child_outlives_its_parent():
+    script = """
+import cvxlink as cl, os, signal, threading
+X, y = cl.datasets.load("iris")
+problem = cl.PCP(cl.Graph.knn(X), cl.Links.sample(y, per_class=3, random_state=0))
+threading.Timer(6, lambda: os.kill(os.getpid(), signal.SIGKILL)).start()
+problem.solve(solver="CLARABEL", form="paper", presolve=False, time_limit=500)
+"""
+    marker = "from cvxlink.backends.child import main"
+    before = running(marker)
+    parent = subprocess.run([sys.executable, "-c", script], capture_output=True)
+    assert parent.returncode == -9
+    time.sleep(1)
+    assert running(marker) == before
+
+
+def running(words: str) -> int:
+    count = 0
+    for process in os.listdir("/proc"):
+        if process.isdigit():
+            try:
+                with open(f"/proc/{process}/cmdline") as file:
+                    count += words in file.read()
+            except OSError:
+                continue
+    return count
+
+
+@pytest.mark.parametrize("limit", [0, -1, float("nan")])
+def test_a_senseless_time_limit_is_refused(small_pcp, limit):
+    with pytest.raises(cl.InvalidInput, match="time_limit"):
+        small_pcp.solve(time_limit=limit)
+
+
+@pytest.mark.parametrize("accuracy", [0, -1, 1, 5, float("nan")])
+def test_a_senseless_accuracy_is_refused(small_pcp, accuracy):
+    with pytest.raises(cl.InvalidInput, match="accuracy"):
+        small_pcp.solve(accuracy=accuracy)
+
+
+def test_the_default_solver_depends_on_what_is_installed_and_on_density(monkeypatch):
+    from cvxlink.backends import catalogue
+
+    X, y = cl.datasets.load("iris")
+    links = cl.Links.sample(y, per_class=3, random_state=0)
+    sparse, dense = cl.PCP(cl.Graph.knn(X), links), cl.PCP(cl.Graph.rbf(X), links)
+    assert sparse.explain().solver == "SDPA"
+    monkeypatch.setattr(catalogue.cp, "installed_solvers", lambda: ["CLARABEL", "SCS"])
+    assert sparse.explain().solver == "CLARABEL" and "sparse" in sparse.explain().why_solver
+    assert dense.explain().solver == "SCS" and "dense" in dense.explain().why_solver
+
+
+def test_every_status_says_what_it_means():
+    for status in cl.Status:
+        assert status.sentence
+        assert status.remedy or status is cl.Status.OPTIMAL

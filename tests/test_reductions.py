@@ -1,0 +1,169 @@
+from __future__ import annotations
+
+import cvxpy as cp
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_links import consistent_links
+from test_problem import Boxed, MaxCut, SoftCorrelation
+
+import cvxlink as cl
+from cvxlink.linear_sdp import LinearSDP, read_declaration
+
+
+def random_graph(n, rng):
+    W = rng.uniform(0.1, 1, (n, n)) * (rng.random((n, n)) < 0.7)
+    return cl.Graph.from_affinity(np.triu(W, 1) + np.triu(W, 1).T)
+
+
+def feasible_kernel(blocks, cannot, rng):
+    """A random exactly feasible kernel of PCP: unit vectors per block, orthogonal where cannot-linked."""
+    c = blocks.max() + 1
+    coordinates = rng.standard_normal((c, c + 2))
+    conflicts = [set() for _ in range(c)]
+    for a, b in cannot:
+        conflicts[max(a, b)].add(min(a, b))
+    for a in range(c):  # project each block off the earlier ones it must not touch
+        if conflicts[a]:
+            Q = np.linalg.qr(coordinates[sorted(conflicts[a])].T)[0]
+            coordinates[a] -= Q @ (Q.T @ coordinates[a])
+        coordinates[a] /= np.linalg.norm(coordinates[a])
+    rows = coordinates[blocks]
+    return rows @ rows.T
+
+
+@settings(max_examples=40, deadline=None)
+@given(consistent_links(), st.integers(0, 1000))
+def test_data_of_pcp_is_what_its_declaration_says(links, seed):
+    problem = cl.PCP(random_graph(links.n, np.random.default_rng(seed)), links)
+    own, read = problem.linear_sdp(), read_declaration(problem)
+    np.testing.assert_allclose(own.C.toarray(), read.C.toarray(), atol=1e-14)
+    assert [g.name for g in own.rows] == [g.name for g in read.rows]
+    np.testing.assert_allclose(own.A.toarray(), read.A.toarray(), atol=1e-14)
+    np.testing.assert_allclose(own.b, read.b, atol=1e-14)
+
+
+@settings(max_examples=40, deadline=None)
+@given(consistent_links(), st.integers(0, 1000))
+def test_contraction_keeps_value_and_feasibility_of_every_feasible_kernel(links, seed):
+    rng = np.random.default_rng(seed)
+    problem = cl.PCP(random_graph(links.n, rng), links)
+    K = feasible_kernel(links.blocks, links.block_cannot, rng)
+    original = problem.linear_sdp()
+    np.testing.assert_allclose(original.A @ K.ravel(), original.b, atol=1e-12)
+    if not len(links.must):
+        with pytest.raises(cl.ReductionRefused, match="no two points are forced together"):
+            cl.Contraction().apply(problem)
+        return
+    reduced = cl.Contraction().apply(problem)
+    contracted, lift = reduced.problem, reduced.lift
+    assert contracted.n == links.n_blocks
+    assert len(contracted.b) == links.n_blocks + len(links.block_cannot)
+    first = [int(np.flatnonzero(lift.blocks == b)[0]) for b in range(contracted.n)]
+    small = K[np.ix_(first, first)]
+    np.testing.assert_allclose(contracted.A @ small.ravel(), contracted.b, atol=1e-12)
+    assert np.sum(contracted.C.toarray() * small) == pytest.approx(np.sum(original.C.toarray() * K), abs=1e-10)
+    lifted, _ = lift.point({"K": small}, {})
+    np.testing.assert_allclose(lifted["K"], K, atol=1e-12)
+
+
+@settings(max_examples=40, deadline=None)
+@given(consistent_links(), st.integers(0, 1000))
+def test_lifted_multipliers_restrict_to_what_they_were(links, seed):
+    rng = np.random.default_rng(seed)
+    if not len(links.must):
+        return
+    problem = cl.PCP(random_graph(links.n, rng), links)
+    reduced = cl.Contraction().apply(problem)
+    y = rng.standard_normal(len(reduced.problem.b))
+    full = reduced.lift.multipliers(y)
+    np.testing.assert_allclose(reduced.lift.restrict(full), y, atol=1e-6)
+    assert problem.linear_sdp().b @ full == pytest.approx(reduced.problem.b @ y, abs=1e-6)
+    # PᵀSP of the lifted slack is the contracted slack.
+    P = np.eye(reduced.problem.n)[reduced.lift.blocks]
+    S = problem.linear_sdp().slack(full).toarray()
+    np.testing.assert_allclose(P.T @ S @ P, reduced.problem.slack(y).toarray(), atol=1e-6)
+
+
+def test_contraction_reads_the_constraints_not_the_name():
+    # Boxed has "must-links" as lower bounds, SoftCorrelation as penalties: neither forces points together.
+    L = cl.Graph.rbf(np.arange(4.0)[:, None]).laplacian().toarray()
+    boxed = Boxed(L, np.array([[0, 1]]), np.array([[2, 3]]))
+    assert "no two points are forced together" in cl.Contraction().refuses(boxed)
+    soft = SoftCorrelation(np.eye(3), cl.Links(3, cannot=[(0, 1)]))
+    assert cl.Contraction().refuses(soft) == "its objective is not linear"
+    assert cl.Contraction().refuses(MaxCut(np.eye(3))) is not None
+
+    class Forced(MaxCut):
+        def constraints(self, X):
+            return {**super().constraints(X), "together": 2 * X[0, 2] == 2}
+
+    assert cl.Contraction().refuses(Forced(np.eye(3))) is None
+    assert cl.Contraction().apply(Forced(np.eye(3))).problem.n == 2
+
+
+def test_points_forced_together_at_any_length_but_not_at_different_ones():
+    def sdp(*entries):
+        pairs = {f"e{k}": (np.array([pair]), value) for k, (pair, value) in enumerate(entries)}
+        return LinearSDP.with_fixed_entries(sp.csr_array(np.eye(2)), pairs)
+
+    assert cl.Contraction().apply(sdp(((0, 0), 2), ((1, 1), 2), ((0, 1), 2))).problem.n == 1
+    assert cl.Contraction().refuses(sdp(((0, 0), 4), ((1, 1), 1), ((0, 1), 1))) is not None
+    with pytest.raises(cl.InfeasibleProblem, match="allow at most 2"):
+        cl.Contraction().apply(sdp(((0, 0), 4), ((1, 1), 1), ((0, 1), 3)))
+    with pytest.raises(cl.InfeasibleProblem, match="2 and 3 at once"):
+        cl.Contraction().apply(sdp(((0, 0), 2), ((0, 0), 3)))
+
+
+def test_contradictions_after_merging_are_found_without_a_solver():
+    class Contradictory(MaxCut):
+        def constraints(self, X):
+            return {**super().constraints(X), "same": X[0, 1] == 1, "left": X[0, 2] == 0.5, "right": X[1, 2] == 0}
+
+    with pytest.raises(cl.InfeasibleProblem, match=r"'right'.*0.5 and 0"):
+        Contradictory(np.eye(3)).solve()
+
+    class Empty(MaxCut):
+        def constraints(self, X):
+            return {**super().constraints(X), "same": X[0, 1] == 1, "differ": X[0, 2] - X[1, 2] == 1}
+
+    with pytest.raises(cl.InfeasibleProblem, match="0 == 1"):
+        Empty(np.eye(3)).solve()
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"variables": lambda self: {"X": cp.Variable((2, 2), symmetric=True), "t": cp.Variable()},
+          "objective": lambda self, X, t: cp.Minimize(t), "constraints": lambda self, X, t: {"c": X >> 0}},
+         "2 variables"),
+        ({"variables": lambda self: {"X": cp.Variable(2)}, "objective": lambda self, X: cp.Minimize(cp.sum(X)),
+          "constraints": lambda self, X: {"c": X >= 0}}, "not a plain symmetric matrix"),
+        ({"objective": lambda self, X: cp.Maximize(-cp.trace(X))}, "maximises"),
+        ({"constraints": lambda self, X: {"norm": cp.norm(X) <= 1, "cone": X >> 0}}, "'norm' is not linear"),
+        ({"constraints": lambda self, X: {"shifted": X >> np.eye(2)}}, "something else"),
+        ({"constraints": lambda self, X: {"diagonal": cp.diag(X) == 1}}, "does not require X"),
+        ({"constraints": lambda self, X: {"cone": X >> 0}}, "no constraint but semidefiniteness"),
+    ],
+)  # fmt: skip
+def test_dualisation_refuses_and_says_why(change, why):
+    assert why in cl.Dualisation().refuses(type("Changed", (MaxCut,), change)(np.eye(2)))
+
+
+@settings(max_examples=25, deadline=None)
+@given(consistent_links(), st.integers(0, 1000), st.integers(0, 1000))
+def test_weak_duality_at_random_feasible_pairs(links, seed, other):
+    rng = np.random.default_rng(seed)
+    problem = cl.PCP(random_graph(links.n, rng), links)
+    K = feasible_kernel(links.blocks, links.block_cannot, rng)
+    dual = cl.Dualisation().apply(problem).problem
+    y = np.random.default_rng(other).standard_normal(len(dual.primal.b))
+    # Any multipliers become feasible for the dual by lowering those of the diagonal.
+    shift = min(0.0, np.linalg.eigvalsh(dual.primal.slack(y).toarray())[0])
+    y[: links.n] += shift
+    declaration = dual.declare()
+    declaration.variables["y"].value = y
+    assert float(np.max(declaration.constraints["slack"][0].violation())) < 1e-8
+    assert declaration.objective.value <= np.sum(dual.primal.C.toarray() * K) + 1e-8
