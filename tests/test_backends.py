@@ -8,9 +8,9 @@ import time
 import cvxpy as cp
 import numpy as np
 import pytest
-from conftest import SOLVERS
 
 import cvxlink as cl
+from conftest import SOLVERS
 from cvxlink.backends import cvxpy as backend
 
 
@@ -96,6 +96,15 @@ def test_accuracy_none_leaves_the_tolerances_to_the_solver(small_pcp):
 def test_an_unknown_option_is_reported_in_the_solvers_words(small_pcp):
     with pytest.raises(cl.SolveFailed, match="no_such_option"):
         small_pcp.solve(solver="SCS", solver_options={"no_such_option": 1})
+
+
+def test_sdpa_keeps_quiet_unless_asked(capfd):
+    X, y = cl.datasets.load("iris")
+    problem = cl.PCP(cl.Graph.knn(X), cl.Links.sample(y, per_class=3, random_state=1))
+    problem.solve(solver="SDPA")
+    assert capfd.readouterr().out == ""
+    problem.solve(solver="SDPA", verbose=True)
+    assert "primal < dual" in capfd.readouterr().out
 
 
 def test_a_failing_solver_keeps_its_reason(small_pcp):

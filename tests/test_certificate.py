@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from conftest import SOLVERS, path_graph
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_links import consistent_links
-from test_reductions import feasible_kernel, random_graph
 
 import cvxlink as cl
+from conftest import SOLVERS, path_graph
 from cvxlink.certificate import Face
+from test_links import consistent_links
+from test_reductions import feasible_kernel, random_graph
 
 
 @pytest.fixture(scope="module")

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from conftest import SOLVERS, path_graph, star_graph
 
 import cvxlink as cl
+from conftest import SOLVERS, path_graph, star_graph
 
 
 @pytest.mark.parametrize("solver", SOLVERS)

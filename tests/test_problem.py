@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import cvxpy as cp
 import numpy as np
 import pytest
-from conftest import SOLVERS
 
 import cvxlink as cl
+from conftest import SOLVERS
 
 
 @dataclass(frozen=True, eq=False)

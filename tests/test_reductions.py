@@ -6,11 +6,11 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_links import consistent_links
-from test_problem import Boxed, MaxCut, SoftCorrelation
 
 import cvxlink as cl
 from cvxlink.linear_sdp import LinearSDP, read_declaration
+from test_links import consistent_links
+from test_problem import Boxed, MaxCut, SoftCorrelation
 
 
 def random_graph(n, rng):

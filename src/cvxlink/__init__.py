@@ -1,6 +1,6 @@
 """Convex programs for clustering with must-links and cannot-links."""
 
-from . import clustering, datasets, metrics
+from . import clustering, datasets, metrics, plotting
 from .backends.catalogue import installed_sdp_solvers
 from .certificate import Certificate, certify
 from .citations import Citation
@@ -59,4 +59,5 @@ __all__ = [
     "datasets",
     "installed_sdp_solvers",
     "metrics",
+    "plotting",
 ]

@@ -108,6 +108,10 @@ class Certificate:
         if self.lower_bound is not None:
             lines.append(f"lower bound    {self.lower_bound:.10g}   ({self.basis})")
             lines.append(f"gap            {self.gap:.2e}   relative {self.relative_gap:.2e} = gap / (1 + |value|)")
+            if self.upper_bound is None:
+                lines.append(
+                    "               measured from the value: no exactly feasible point could be made of the answer"
+                )
         else:
             lines.append(f"lower bound    none: {self.basis}")
         for name, violation in self.violations.items():

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -158,10 +159,8 @@ def _from_openml(name: str, source: Source, file: str) -> Data:
     keep = [k for k, feature in enumerate(bunch.feature_names) if feature.lower() not in NAMES_NOT_FEATURES]
     X = np.asarray(bunch.data, dtype=float)[:, keep]
     target = np.asarray(bunch.target)
-    try:
+    with suppress(ValueError):  # classes with names stay names
         target = target.astype(float)  # as text, "10" would sort before "2"
-    except ValueError:
-        pass  # classes with names
     y = np.unique(target, return_inverse=True)[1]
     complete = np.isfinite(X).all(axis=1)
     X, y = X[complete], y[complete]

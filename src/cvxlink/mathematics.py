@@ -31,6 +31,13 @@ _SYMBOLS = {
 _SUBSCRIPTS = str.maketrans("0123456789aehijklmnoprstuvx", "₀₁₂₃₄₅₆₇₈₉ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓ")
 _SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
+# CVXPY's names of its atoms, with arguments nobody gave them.
+_WORDS = (
+    (r" \+ Promote\(-0\.0, \([^)]*\)\)", ""),
+    (r"Sum\((.*), None, False\)", r"sum(\1)"),
+    (r"diag_mat\((\w+), 0\)", r"diag(\1)"),
+)
+
 
 def plain(tex: str) -> str:
     """Return LaTeX in plain characters, as near as they come."""
@@ -59,7 +66,9 @@ def _written(term: Any, names: dict[str, cp.Variable]) -> str:
             text = text.replace(str(constant), f"[{shape}]")
     for name, variable in names.items():
         text = re.sub(rf"\b{re.escape(variable.name())}\b", name, text)
-    text = re.sub(r" \+ Promote\(-0\.0, \([^)]*\)\)", "", text)
+    for cvxpy_wording, words in _WORDS:
+        text = re.sub(cvxpy_wording, words, text)
+    text = re.sub(r"\d+\.\d{5,}(?:e-?\d+)?", lambda m: f"{float(m[0]):.4g}", text)
     return re.sub(r"\s+", " ", text)
 
 

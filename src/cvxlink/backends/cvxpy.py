@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Any
@@ -81,7 +84,7 @@ def call_cvxpy(declaration: Declaration, solver: str, options: Mapping[str, Any]
     raw = RawResult()
     start = perf_counter()
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), nullcontext() if verbose or solver != "SDPA" else _silent_stdout():
             # "Solution may be inaccurate": the certificate says so, and by how much.
             warnings.filterwarnings("ignore", message="Solution may be inaccurate")
             # sdpa-python's own check of its answer struggles with small matrices and says so; ours replaces it.
@@ -104,6 +107,25 @@ def call_cvxpy(declaration: Declaration, solver: str, options: Mapping[str, Any]
                 continue
             raw.duals[name] = found[0] if len(found) == 1 else np.concatenate([np.ravel(d) for d in found])
     return raw
+
+
+@contextmanager
+def _silent_stdout() -> Iterator[None]:
+    """Keep native code from printing, as SDPA does near convergence whatever its options say."""
+    sys.stdout.flush()
+    try:
+        kept = os.dup(1)
+    except OSError:  # there is no standard output to protect
+        yield
+        return
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 1)
+        yield
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
+        os.close(nowhere)
 
 
 def _multiplier(term: Any, sign: float) -> Any:
