@@ -11,9 +11,7 @@ X, y = X[::5], y[::5]
 problem = cl.PCP(cl.Graph.knn(X, n_neighbors=5), cl.Links.sample(y, per_class=2, random_state=1))
 print(problem.explain(), end="\n\n")
 
-print(
-    f"{'solver':10} {'form':6} {'presolve':8} {'status':11} {'value':>11} {'violation':>10} {'certified gap':>14}"
-)
+print(f"{'solver':10} {'form':6} {'presolve':8} {'status':11} {'value':>11} {'violation':>10} {'certified gap':>14}")
 for solver in cl.installed_sdp_solvers():
     for form in ("dual", "paper"):
         for presolve in (True, False):

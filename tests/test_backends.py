@@ -197,7 +197,7 @@ def running(words: str) -> int:
     return count
 
 
-@pytest.mark.parametrize("limit", [0, -1, float("nan")])
+@pytest.mark.parametrize("limit", [0, -1, float("nan"), float("inf"), "60"])
 def test_a_senseless_time_limit_is_refused(small_pcp, limit):
     with pytest.raises(cl.InvalidInput, match="time_limit"):
         small_pcp.solve(time_limit=limit)

@@ -181,6 +181,12 @@ def test_without_multipliers_there_is_no_lower_bound(solved):
     assert "no multipliers" in str(certificate)
 
 
+@pytest.mark.parametrize(("values", "says"), [({}, "no value for the variable K"), ({"K": np.eye(2)}, "shape")])
+def test_a_point_of_another_problem_is_refused(solved, values, says):
+    with pytest.raises(cl.InvalidInput, match=says):
+        cl.certify(solved.problem, values)
+
+
 def test_printed_form_says_what_the_numbers_mean(solved):
     text = str(solved.certificate)
     for words in ("lower bound", "upper bound", "relative", "gap / (1 + |value|)", "violation", "max-norms", "unit"):

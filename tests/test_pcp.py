@@ -129,6 +129,27 @@ def test_awkward_graphs_work():
     assert labels[0] == labels[4] and labels[0] != labels[2]
 
 
+@pytest.mark.parametrize("scale", [1e-9, 1e9])
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_weights_may_be_tiny_or_huge(small_pcp, scale, solver):
+    graph, links = small_pcp.graph, small_pcp.links
+    reference = cl.PCP(graph, links, normalized=False).solve(solver="CLARABEL")
+    problem = cl.PCP(cl.Graph.from_affinity(scale * graph.W), links, normalized=False)
+    scaled = problem.solve(solver=solver, accuracy=1e-6, strict=False)  # SCS may miss this accuracy by a little
+    assert scaled.value == pytest.approx(scale * reference.value, rel=1e-4)
+    assert scaled.certificate.lower_bound == pytest.approx(scale * reference.value, rel=1e-3)
+    np.testing.assert_allclose(scaled.kernel, reference.kernel, atol=1e-2)
+    assert "scaling" in str(scaled.plan) and "scaling" not in str(reference.plan)
+
+
+def test_one_point_and_one_block():
+    single = cl.PCP(cl.Graph.from_affinity([[0.0]]), cl.Links(1)).solve()
+    assert single.kernel.tolist() == [[pytest.approx(1)]] and single.cluster(1).tolist() == [0]
+    merged = cl.PCP(path_graph(4), cl.Links(4, must=[(0, 1), (1, 2), (2, 3)]), normalized=False).solve()
+    assert merged.value == pytest.approx(0, abs=1e-6)
+    np.testing.assert_allclose(merged.kernel, 1, atol=1e-5)
+
+
 def test_everything_linked_leaves_one_block_per_class():
     y = np.array([0, 0, 1, 1, 2, 2])
     rng = np.random.default_rng(0)

@@ -29,7 +29,7 @@ import cvxpy as cp
 import numpy as np
 import scipy.sparse as sp
 
-from .errors import ReductionRefused
+from .errors import InvalidInput, ReductionRefused
 from .linear_sdp import LinearSDP
 from .problem import Declaration, Problem
 from .reductions.contraction import Contraction, ContractionLift
@@ -136,7 +136,13 @@ def certify(problem: Problem, values: Mapping[str, Any], duals: Mapping[str, Any
         right-hand side, for a semidefinite one the slack matrix.
     """
     declaration = problem.declare()
-    point = {name: _finite(values[name]) for name in declaration.variables}
+    point = {}
+    for name, variable in declaration.variables.items():
+        if name not in values:
+            raise InvalidInput(f"the point has no value for the variable {name}")
+        point[name] = _finite(values[name])
+        if point[name].shape != variable.shape:
+            raise InvalidInput(f"{name} has the shape {variable.shape}, but its value {point[name].shape}")
     if not all(np.isfinite(v).all() for v in point.values()):
         everything = dict.fromkeys(declaration.constraints, np.inf)
         return Certificate(float("nan"), everything, basis="the point holds NaN or infinity")
@@ -167,7 +173,7 @@ def _violations(declaration: Declaration, point: dict[str, np.ndarray]) -> tuple
     violations: dict[str, float] = {}
     eigenvalues: list[float] = []
     for name, variable in declaration.variables.items():
-        value = point[name].reshape(variable.shape)
+        value = point[name]
         if variable.ndim == 2 and variable.is_symmetric():
             asymmetry = float(abs(value - value.T).max())
             if asymmetry > 0:

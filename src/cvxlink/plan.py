@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 from .backends.catalogue import choose_solver, require_solver
 from .errors import FormUnavailable, ReductionRefused
 from .problem import Problem, Sizes
-from .reductions import Contraction, Dualisation, Reduced, Reduction
+from .reductions import Contraction, Dualisation, Reduced, Reduction, Scaling
 from .reductions.base import Lift
 
 
@@ -79,6 +80,8 @@ def make_plan(problem: Problem, *, solver: str | None, form: str | None, presolv
             reduce(Contraction(), "points forced together become one, which restores strict feasibility")
         except ReductionRefused as refusal:
             steps.append(Step("contraction", str(refusal), sizes_of(problem)))
+        with suppress(ReductionRefused):  # rarely needed, so not worth a line where it is not
+            reduce(Scaling(), "costs divided by the largest, which the solvers' absolute tolerances need")
     else:
         steps.append(Step("contraction", "presolve is off", sizes_of(problem)))
 

@@ -3,5 +3,6 @@
 from .base import Reduced, Reduction
 from .contraction import Contraction
 from .dualisation import Dualisation
+from .scaling import Scaling
 
-__all__ = ["Contraction", "Dualisation", "Reduced", "Reduction"]
+__all__ = ["Contraction", "Dualisation", "Reduced", "Reduction", "Scaling"]

@@ -82,7 +82,7 @@ class ContractionLift(Lift):
         y = np.zeros(len(self.row_map))
         kept, first = np.unique(self.row_map, return_index=True)
         y[first[kept >= 0]] = reduced[kept[kept >= 0]]
-        stiffness = STIFFNESS * max(1.0, abs(self.original.C).max())
+        stiffness = STIFFNESS * (abs(self.original.C).max() if self.original.C.nnz else 1.0)
         _, _, ii, jj, ij = self.forced.T
         for rows, amount in ((ii, -stiffness), (jj, -stiffness), (ij, 2 * stiffness)):
             weights = np.array([self._weight(r) for r in rows])
