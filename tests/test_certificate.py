@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cvxlink as cl
 from conftest import SOLVERS, path_graph
 from cvxlink.certificate import Face
+from cvxlink.linear_sdp import LinearSDP, Rows
 from test_links import consistent_links
 from test_reductions import feasible_kernel, random_graph
 
@@ -43,6 +45,27 @@ def test_the_upper_bound_is_the_value_of_a_feasible_point(links, seed, noise):
     assert certificate.upper_bound >= optimum - 1e-7
     if noise == 0:
         assert certificate.upper_bound == pytest.approx(certificate.value, abs=1e-8)
+
+
+def test_the_upper_bound_does_not_profit_from_indefiniteness(solved):
+    L = solved.problem.L.toarray()
+    below = solved.kernel - 0.05 * L  # downhill, out of the cone
+    certificate = cl.certify(solved.problem, {"K": below}, solved.duals)
+    assert certificate.value < solved.value - 0.1
+    assert certificate.upper_bound > solved.value
+
+
+def test_multipliers_of_the_wrong_sign_on_inequalities_prove_nothing():
+    def entries(*pairs):
+        return LinearSDP.with_fixed_entries(sp.csr_array(10 * np.eye(2)), {"rows": (np.array(pairs), 1.0)}).rows[0].A
+
+    # min 10 tr K over unit diagonal, K₀₁ ≤ 100: the optimum is 20, and the inequality never binds.
+    unit = Rows("unit", entries((0, 0), (1, 1)), np.ones(2))
+    far = Rows("far", entries((0, 1)), np.array([100.0]), "<=")
+    problem = LinearSDP(sp.csr_array(10 * np.eye(2)), (unit, far))
+    # With y = (9, 9, +2) the slack is semidefinite and bᵀy = 218, but +2 is no multiplier of an inequality.
+    certificate = cl.certify(problem, {"K": np.eye(2)}, {"unit": np.full(2, 9.0), "far": np.array([2.0])})
+    assert certificate.lower_bound == pytest.approx(18)
 
 
 def test_a_good_answer_passes(solved):
@@ -194,8 +217,6 @@ def test_printed_form_says_what_the_numbers_mean(solved):
 
 
 def test_large_matrices_use_lanczos_with_its_residual(monkeypatch):
-    import scipy.sparse as sp
-
     from cvxlink import certificate as module
 
     S = sp.diags_array(np.linspace(-0.5, 3, 60))

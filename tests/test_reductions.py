@@ -40,7 +40,7 @@ def test_data_of_pcp_is_what_its_declaration_says(links, seed):
     problem = cl.PCP(random_graph(links.n, np.random.default_rng(seed)), links)
     own, read = problem.linear_sdp(), read_declaration(problem)
     np.testing.assert_allclose(own.C.toarray(), read.C.toarray(), atol=1e-14)
-    assert [g.name for g in own.rows] == [g.name for g in read.rows]
+    assert [(g.name, g.sense) for g in own.rows] == [(g.name, g.sense) for g in read.rows]
     np.testing.assert_allclose(own.A.toarray(), read.A.toarray(), atol=1e-14)
     np.testing.assert_allclose(own.b, read.b, atol=1e-14)
 

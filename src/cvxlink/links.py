@@ -159,11 +159,7 @@ class Links:
     @cached_property
     def blocks(self) -> np.ndarray:
         """The block of each point: the classes of "joined by must-links", numbered by first appearance."""
-        _, component = connected_components(_adjacency(self.must, self.n), directed=False)
-        _, first, inverse = np.unique(component, return_index=True, return_inverse=True)
-        rank = np.empty(len(first), dtype=int)
-        rank[np.argsort(first)] = np.arange(len(first))
-        return rank[inverse]
+        return connected_components(_adjacency(self.must, self.n), directed=False)[1]
 
     @property
     def n_blocks(self) -> int:
