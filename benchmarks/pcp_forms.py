@@ -57,6 +57,8 @@ def main() -> None:
     parser.add_argument("--save", type=Path, help="write the table to this Markdown file too")
     arguments = parser.parse_args()
     accuracy = None if arguments.own_tolerances else 1e-4
+    if arguments.save:
+        arguments.save.parent.mkdir(parents=True, exist_ok=True)
 
     rows = []
     for name in arguments.instances:

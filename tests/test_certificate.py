@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cvxpy as cp
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -40,7 +41,8 @@ def test_the_upper_bound_is_the_value_of_a_feasible_point(links, seed, noise):
     problem = cl.PCP(random_graph(links.n, rng), links)
     K = feasible_kernel(links.blocks, links.block_cannot, rng)
     spoiled = K + noise * rng.standard_normal(K.shape)
-    optimum = problem.solve(solver="CLARABEL", strict=False).certificate.lower_bound
+    contracted = cl.Contraction().apply(problem).problem if len(links.must) else problem
+    optimum = contracted.to_cvxpy().solve(solver="CLARABEL")  # CVXPY alone, on a strictly feasible program
     certificate = cl.certify(problem, {"K": (spoiled + spoiled.T) / 2})
     assert certificate.upper_bound >= optimum - 1e-7
     if noise == 0:
@@ -97,7 +99,7 @@ def spoil_with_nan(K):
 
 @pytest.mark.parametrize(
     ("spoil", "group"),
-    [(spoil_unit, "unit"), (spoil_must, "must"), (spoil_eigenvalue, "psd"), (spoil_symmetry, "K symmetric"),
+    [(spoil_unit, "unit"), (spoil_must, "must"), (spoil_eigenvalue, "psd"), (spoil_symmetry, "K domain"),
      (spoil_with_nan, "unit")],
 )  # fmt: skip
 def test_a_spoiled_point_is_caught_and_the_group_named(solved, spoil, group):
@@ -193,8 +195,8 @@ def test_duals_satisfy_what_they_are_said_to(small_pcp, solver, presolve):
         for (i, j), dual in zip(getattr(small_pcp.links, name), solution.duals[name], strict=True):
             expected[i, j] -= dual / 2
             expected[j, i] -= dual / 2
-    np.testing.assert_allclose(S.toarray(), expected, atol=1e-6)
-    assert np.linalg.eigvalsh(S.toarray())[0] > -1e-3
+    np.testing.assert_allclose(S, expected, atol=1e-6)
+    assert np.linalg.eigvalsh(S)[0] > -1e-3
     assert sdp.b @ y == pytest.approx(solution.value, abs=1e-2)
 
 
@@ -210,6 +212,53 @@ def test_a_point_of_another_problem_is_refused(solved, values, says):
         cl.certify(solved.problem, values)
 
 
+def test_multipliers_of_another_problem_are_refused(solved):
+    with pytest.raises(cl.InvalidInput, match="'cannot' has 6 rows, but 2 multipliers"):
+        cl.certify(solved.problem, {"K": solved.kernel}, {**solved.duals, "cannot": np.zeros(2)})
+
+
+@pytest.mark.parametrize("size", [1e4, 1e8, 1e12, 1e15])
+def test_huge_cancelling_multipliers_do_not_break_the_bound(size):
+    # K₀₁ = 0.3 is said twice; y = (1 + 3q, −q) is as good as (1, 0), but for rounding.
+    def row(name, weight):
+        entry = LinearSDP.with_fixed_entries(sp.csr_array(np.eye(2)), {name: (np.array([[0, 1]]), 0.3)}).rows[0]
+        return Rows(name, weight * entry.A, weight * entry.b)
+
+    unit = LinearSDP.with_fixed_entries(sp.csr_array(np.eye(2)), {"unit": (np.array([[0, 0], [1, 1]]), 1.0)}).rows[0]
+    C = sp.csr_array(np.array([[0, 0.5], [0.5, 0]]))
+    problem = LinearSDP(C, (unit, row("once", 1.0), row("again", 3.0)))
+    K = np.array([[1, 0.3], [0.3, 1]])
+    duals = {"unit": np.zeros(2), "once": np.array([1 + 3 * size]), "again": np.array([-size])}
+    assert cl.certify(problem, {"K": K}, duals).lower_bound <= 0.3
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1e-12])
+def test_tiny_weights_do_not_make_everything_optimal(small_pcp, scale):
+    problem = cl.PCP(cl.Graph.from_affinity(scale * small_pcp.graph.W), cl.Links(30), normalized=False)
+    nothing = {"unit": np.zeros(30)}
+    assert not cl.certify(problem, {"K": np.eye(30)}, nothing).holds(1e-4)
+    assert cl.certify(problem, {"K": np.ones((30, 30))}, nothing).holds(1e-4)
+
+
+@pytest.mark.parametrize(
+    ("attributes", "value"),
+    [({"nonneg": True}, -3.0), ({"bounds": [0, 1]}, 2.0)],
+)
+def test_the_domain_of_a_variable_is_part_of_the_certificate(attributes, value):
+    class Scalar(cl.Problem):
+        def variables(self):
+            return {"x": cp.Variable(**attributes)}
+
+        def objective(self, x):
+            return cp.Minimize(x)
+
+        def constraints(self, x):
+            return {}
+
+    assert cl.certify(Scalar(), {"x": value}).violations["x domain"] > 0.4
+    assert cl.certify(Scalar(), {"x": 1.0}).violations == {}
+
+
 def test_printed_form_says_what_the_numbers_mean(solved):
     text = str(solved.certificate)
     for words in ("lower bound", "upper bound", "relative", "gap / (1 + |value|)", "violation", "max-norms", "unit"):
@@ -219,11 +268,35 @@ def test_printed_form_says_what_the_numbers_mean(solved):
 def test_large_matrices_use_lanczos_with_its_residual(monkeypatch):
     from cvxlink import certificate as module
 
-    S = sp.diags_array(np.linspace(-0.5, 3, 60))
     monkeypatch.setattr(module, "DENSE_EIGENVALUES", 10)
+    rng = np.random.default_rng(0)
+    D = sp.diags_array(rng.uniform(0, 5, 40))
+    half = sp.eye_array(40) / 2
+    path = path_graph(60).laplacian(normalized=False)
+    matrices = {
+        "spread": sp.diags_array(np.linspace(-0.5, 3, 60)),
+        "least eigenvector antisymmetric": sp.csr_array(sp.block_array([[D, half], [half, D]])),
+        "the constant vector in the kernel": path,
+        "clustered": sp.csr_array(path @ path @ path @ path),
+    }
+    for name, S in matrices.items():
+        exact = np.linalg.eigvalsh(S.toarray())[0]
+        theta, margin = module.least_eigenvalue(S)
+        assert theta - margin <= exact + 1e-12, name
+        assert theta - margin >= exact - 1e-3, name
+
+
+def test_without_convergence_lanczos_costs_sharpness_not_truth(monkeypatch):
+    from cvxlink import certificate as module
+
+    def fails(*_, **__):
+        raise sp.linalg.ArpackNoConvergence("no convergence", np.zeros(0), np.zeros((60, 0)))
+
+    monkeypatch.setattr(module, "DENSE_EIGENVALUES", 10)
+    monkeypatch.setattr(module.sp.linalg, "eigsh", fails)
+    S = sp.diags_array(np.linspace(-0.5, 3, 60))
     theta, margin = module.least_eigenvalue(S)
-    assert theta - margin <= -0.5 <= theta + margin
-    assert margin < 1e-6
+    assert -3 - 1e-9 <= theta - margin <= -0.5
 
 
 def test_the_face_of_a_problem_without_forced_points_is_the_problem(small_pcp):

@@ -46,6 +46,18 @@ def test_every_solver_agrees_with_every_other(small_pcp, solver):
     np.testing.assert_allclose(solution.kernel, reference.kernel, atol=1e-3)
 
 
+@pytest.mark.parametrize("random_state", [0, 1])
+def test_iris_with_18_links_is_certified_to_1e_6(random_state):
+    X, y = cl.datasets.load("iris")
+    problem = cl.PCP(cl.Graph.knn(X), cl.Links.sample(y, per_class=3, random_state=random_state))
+    values = []
+    for solver in SOLVERS:
+        solution = problem.solve(solver=solver, strict=False)
+        values.append(solution.value)
+        assert solver == "SCS" or solution.certificate.relative_gap <= 1e-6
+    assert max(values) - min(values) < 1e-4
+
+
 @pytest.mark.parametrize("form", ["paper", "dual"])
 @pytest.mark.parametrize("presolve", [True, False])
 def test_the_four_combinations_agree(small_pcp, form, presolve):
@@ -186,7 +198,7 @@ def test_the_plan_shows_sizes_before_and_after():
 
 def test_printing_shows_the_mathematics(small_pcp):
     text = str(small_pcp)
-    for line in ("minimise    ⟨ L̄, K ⟩", "Kᵢᵢ = 1", "(i,j) ∈ 𝓜", "K ⪰ 0", "ICML 2008", "465 unknowns"):
+    for line in ("minimise    ⟨ L̄, K ⟩", "Kᵢᵢ = 1", "(i,j) ∈ 𝓜", "K ⪰ 0", "ICML 2008", "eq. (1)", "465 unknowns"):
         assert line in text
     assert r"K_{ij} = 0 \quad (i,j) \in \mathcal{C}" in small_pcp._repr_latex_()
     assert "⟨ L, K ⟩" in str(cl.PCP(small_pcp.graph, small_pcp.links, normalized=False))

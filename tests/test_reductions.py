@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cvxlink as cl
+from conftest import path_graph
 from cvxlink.linear_sdp import LinearSDP, read_declaration
 from test_links import consistent_links
 from test_problem import Boxed, MaxCut, SoftCorrelation
@@ -54,7 +55,7 @@ def test_contraction_keeps_value_and_feasibility_of_every_feasible_kernel(links,
     original = problem.linear_sdp()
     np.testing.assert_allclose(original.A @ K.ravel(), original.b, atol=1e-12)
     if not len(links.must):
-        with pytest.raises(cl.ReductionRefused, match="no two points are forced together"):
+        with pytest.raises(cl.ReductionRefused, match="no two points are seen to be forced together"):
             cl.Contraction().apply(problem)
         return
     reduced = cl.Contraction().apply(problem)
@@ -91,7 +92,7 @@ def test_contraction_reads_the_constraints_not_the_name():
     # Boxed has "must-links" as lower bounds, SoftCorrelation as penalties: neither forces points together.
     L = cl.Graph.rbf(np.arange(4.0)[:, None]).laplacian().toarray()
     boxed = Boxed(L, np.array([[0, 1]]), np.array([[2, 3]]))
-    assert "no two points are forced together" in cl.Contraction().refuses(boxed)
+    assert "no two points are seen to be forced together" in cl.Contraction().refuses(boxed)
     soft = SoftCorrelation(np.eye(3), cl.Links(3, cannot=[(0, 1)]))
     assert cl.Contraction().refuses(soft) == "its objective is not linear"
     assert cl.Contraction().refuses(MaxCut(np.eye(3))) is not None
@@ -117,6 +118,40 @@ def test_points_forced_together_at_any_length_but_not_at_different_ones():
         cl.Contraction().apply(sdp(((0, 0), 2), ((0, 0), 3)))
 
 
+def test_nearly_forced_is_not_forced():
+    # K₀₁ = 1 − ε lets the vectors differ by √(2ε): merging them would claim an optimum of 0.
+    class Nearly(MaxCut):
+        def constraints(self, X):
+            return {**super().constraints(X), "near": X[0, 1] == 1 - 5e-13}
+
+    W = 100 * np.array([[0, 0, -0.5], [0, 0, 0.5], [-0.5, 0.5, 0]])
+    assert cl.Contraction().refuses(Nearly(W)) is not None
+    solution = Nearly(W).solve(strict=False)
+    assert solution.certificate.lower_bound <= -100 * np.sqrt(2 * 5e-13)
+
+
+def test_rows_that_differ_by_a_factor_are_one_row():
+    class Doubled(MaxCut):
+        def constraints(self, X):
+            return {
+                **super().constraints(X),
+                "must": 2 * X[0, 1] == 2,
+                "cannot": -3 * X[0, 2] == 0,
+                "again": 0.5 * X[1, 2] == 0,
+                "loose": [2 * X[2, 3] <= 1, X[2, 3] <= 0.5, -X[2, 3] <= 0.5],
+            }
+
+    L = path_graph(4).laplacian(normalized=False).toarray()
+    reduced = cl.Contraction().apply(Doubled(L))
+    assert [len(g) for g in reduced.problem.rows] == [3, 1, 2]
+    on, off = (Doubled(L).solve(solver="CLARABEL", presolve=p, strict=False) for p in (True, False))
+    assert on.value == pytest.approx(off.value, abs=1e-4)
+    assert on.certificate.upper_bound - on.certificate.lower_bound < 1e-6
+    assert on.certificate.lower_bound <= on.certificate.upper_bound
+    y = np.arange(1.0, 7)
+    np.testing.assert_allclose(reduced.lift.restrict(reduced.lift.multipliers(y)), y, atol=1e-6)
+
+
 def test_contradictions_after_merging_are_found_without_a_solver():
     class Contradictory(MaxCut):
         def constraints(self, X):
@@ -131,6 +166,8 @@ def test_contradictions_after_merging_are_found_without_a_solver():
 
     with pytest.raises(cl.InfeasibleProblem, match="0 == 1"):
         Empty(np.eye(3)).solve()
+    solution = Empty(np.eye(3)).solve(strict=False)
+    assert solution.status is cl.Status.INFEASIBLE and "0 == 1" in solution.reason
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from .formulations import PCP
 from .graph import Graph
 from .links import Links
 from .problem import Problem
-from .reductions import Contraction, Dualisation
+from .reductions import Contraction, Dualisation, Scaling
 from .solution import Solution, Timings
 from .status import Status
 
@@ -49,6 +49,7 @@ __all__ = [
     "MissingDependency",
     "Problem",
     "ReductionRefused",
+    "Scaling",
     "Solution",
     "SolveFailed",
     "SolverUnavailable",

@@ -21,15 +21,16 @@ of that exactly feasible point bounds the optimum from above, and the gap betwee
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import cvxpy as cp
 import numpy as np
 import scipy.sparse as sp
 
-from .errors import InvalidInput, ReductionRefused
+from .errors import InfeasibleProblem, InvalidInput, ReductionRefused
 from .linear_sdp import LinearSDP
 from .problem import Declaration, Problem
 from .reductions.contraction import Contraction, ContractionLift
@@ -60,8 +61,11 @@ class Certificate:
         The DIMACS errors of the original problem, with largest absolute entries in the denominators.
     basis : str
         Where the bound comes from, or why there is none.
-    scale : float
-        The largest entry of the point, in proportion to which violations are judged.
+    scale, cost_scale : float
+        The largest entry of the point and of the costs (at most 1): what violations and gap are judged against.
+    sensitivity : float or None
+        What the multipliers say the violations are worth: Σ|y_r||residual_r| − min(0, λ_min(K)) tr S. It stands in for
+        the upper bound where there is none.
     """
 
     value: float
@@ -72,6 +76,8 @@ class Certificate:
     dimacs: tuple[float, ...] | None = None
     basis: str = ""
     scale: float = field(default=1.0, repr=False)
+    cost_scale: float = field(default=1.0, repr=False)
+    sensitivity: float | None = field(default=None, repr=False)
 
     @property
     def gap(self) -> float | None:
@@ -91,14 +97,19 @@ class Certificate:
         return max(self.violations.values(), default=0.0)
 
     def holds(self, accuracy: float) -> bool:
-        """Whether violations, and the relative gap where there is a bound, are at most ``accuracy``."""
-        feasible = self.largest_violation <= accuracy * max(1.0, self.scale)
+        """Whether violations, and the gap where there is a bound, are at most ``accuracy``.
+
+        Violations are taken relative to the largest entry of the point, the gap relative to |value| plus the largest
+        cost (or plus one, if that is less), so that tiny weights do not make everything pass.
+        """
+        feasible = self.largest_violation <= accuracy * max(self.scale, 1e-6)
         # Absolute values: below its bound a value is as wrong as above it, the point is then not feasible.
-        slips = [] if self.relative_gap is None else [abs(self.relative_gap)]
+        size = self.cost_scale + abs(self.value)
+        slips = [] if self.gap is None else [abs(self.gap) / size]
         if self.upper_bound is not None:
-            slips.append(abs(self.upper_bound - self.value) / (1 + abs(self.value)))
-        elif self.dimacs is not None:  # ⟨K, Z⟩ shows what multipliers make of small violations
-            slips.append(abs(self.dimacs[5]))
+            slips.append(abs(self.upper_bound - self.value) / size)
+        elif self.sensitivity is not None:
+            slips.append(self.sensitivity / size)
         return bool(feasible and max(slips, default=0.0) <= accuracy and np.isfinite(self.value))
 
     def __str__(self) -> str:
@@ -132,15 +143,20 @@ def certify(problem: Problem, values: Mapping[str, Any], duals: Mapping[str, Any
     values : dict
         A value for each declared variable.
     duals : dict, optional
-        Multipliers by the name of the constraint: for linear ones the change of the optimum per unit of
-        right-hand side, for a semidefinite one the slack matrix.
+        Multipliers by the name of the constraint: for lhs = rhs and lhs ≤ rhs the change of the optimum per unit of u
+        in rhs + u (CVXPY reads a ≥ b as b ≤ a), for a semidefinite one the slack matrix.
     """
     declaration = problem.declare()
+    if not isinstance(values, Mapping) or not isinstance(duals, Mapping | None):
+        raise InvalidInput("values and multipliers are given by name, as dictionaries")
     point = {}
     for name, variable in declaration.variables.items():
         if name not in values:
             raise InvalidInput(f"the point has no value for the variable {name}")
-        point[name] = _finite(values[name])
+        try:
+            point[name] = _dense(values[name])
+        except (TypeError, ValueError) as error:
+            raise InvalidInput(f"the value of {name} must be an array of numbers") from error
         if point[name].shape != variable.shape:
             raise InvalidInput(f"{name} has the shape {variable.shape}, but its value {point[name].shape}")
     if not all(np.isfinite(v).all() for v in point.values()):
@@ -154,18 +170,24 @@ def certify(problem: Problem, values: Mapping[str, Any], duals: Mapping[str, Any
     except ReductionRefused as refusal:
         return Certificate(value, violations, min_eigenvalue=eigenvalue, basis=str(refusal), scale=scale)
     K = (point[sdp.variable] + point[sdp.variable].T) / 2
+    for g in sdp.rows:  # CVXPY evaluates some expressions with other shapes than it compiles them
+        residual = sdp.split(sdp.residual(K))[g.name]
+        violations[g.name] = max(violations[g.name], float(abs(residual).max(initial=0.0)))
     face = Face.of(sdp)
     upper = face.upper_bound(K)
-    lower, basis, dimacs = None, "there are no multipliers", None
+    lower, basis, dimacs, sensitivity = None, "there are no multipliers", None, None
     y = _multipliers(sdp, duals or {})
     if y is not None:
         lower, basis = face.lower_bound(y)
         slack = sdp.slack(y)
-        dimacs = dimacs_errors(sdp, K, y, sp.csr_array((duals or {}).get(sdp.cone, slack)), slack)
-    return Certificate(value, violations, lower, upper, eigenvalue, dimacs, basis, scale)
+        Z = _slack_multiplier(sdp, duals or {}, slack)
+        dimacs = dimacs_errors(sdp, K, y, Z, slack)
+        sensitivity = float(abs(y) @ abs(sdp.residual(K))) - min(0.0, eigenvalue or 0.0) * max(0.0, slack.trace())
+    cost_scale = min(1.0, float(abs(face.sdp.C).max()) if face.sdp.C.nnz else 1.0)
+    return Certificate(value, violations, lower, upper, eigenvalue, dimacs, basis, scale, cost_scale, sensitivity)
 
 
-def _finite(value: Any) -> np.ndarray:
+def _dense(value: Any) -> np.ndarray:
     return np.asarray(value.toarray() if sp.issparse(value) else value, dtype=float)
 
 
@@ -174,18 +196,14 @@ def _violations(declaration: Declaration, point: dict[str, np.ndarray]) -> tuple
     eigenvalues: list[float] = []
     for name, variable in declaration.variables.items():
         value = point[name]
+        # What the variable itself is declared to be: symmetric, non-negative, within bounds …
+        outside = float(np.max(abs(value - variable.project(value))))
+        if outside > 0:
+            violations[f"{name} domain"] = outside
         if variable.ndim == 2 and variable.is_symmetric():
-            asymmetry = float(abs(value - value.T).max())
-            if asymmetry > 0:
-                violations[f"{name} symmetric"] = asymmetry
             value = (value + value.T) / 2
         if variable.attributes["PSD"]:
             eigenvalues.append(least_eigenvalue(value)[0])
-            violations[f"{name} psd"] = max(0.0, -eigenvalues[-1])
-        elif not variable.is_symmetric():
-            violations[f"{name} domain"] = float(abs(value - variable.project(value)).max())
-            if not violations[f"{name} domain"]:
-                del violations[f"{name} domain"]
         variable.save_value(value)
     for name, group in declaration.constraints.items():
         worst = 0.0
@@ -210,9 +228,22 @@ def _multipliers(sdp: LinearSDP, duals: Mapping[str, Any]) -> np.ndarray | None:
     return np.where(sdp.is_inequality, np.minimum(y, 0), y)
 
 
+def _slack_multiplier(sdp: LinearSDP, duals: Mapping[str, Any], slack: sp.csr_array) -> sp.csr_array:
+    """Return the multiplier of K ⪰ 0 as it was given, or the slack itself where none was."""
+    if sdp.cone not in duals:
+        return slack
+    try:
+        Z = _dense(duals[sdp.cone])
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(f"the multiplier of {sdp.cone!r} must be a matrix of numbers") from error
+    if Z.shape != (sdp.n, sdp.n):
+        raise InvalidInput(f"the multiplier of {sdp.cone!r} must have the shape {(sdp.n, sdp.n)}, not {Z.shape}")
+    return sp.csr_array(Z) if np.isfinite(Z).all() else slack
+
+
 @dataclass(frozen=True, eq=False)
 class Face:
-    """The problem on the smallest matrices that still hold all feasible ones: contracted where that applies."""
+    """The problem on blocks, where the constraints force points together; otherwise the problem as it is."""
 
     sdp: LinearSDP
     lift: ContractionLift | None
@@ -222,7 +253,7 @@ class Face:
         """Contract a problem where its constraints force points together."""
         try:
             lift = Contraction().apply(sdp).lift
-        except ReductionRefused:
+        except (ReductionRefused, InfeasibleProblem):
             return cls(sdp, None)
         assert isinstance(lift, ContractionLift)
         return cls(lift.contracted, lift)
@@ -233,8 +264,12 @@ class Face:
         if self.lift is not None:
             y, where = self.lift.restrict(y), f" on {sdp.n} blocks"
         eigenvalue, margin = least_eigenvalue(sdp.slack(y))
+        # Rounding in S(y) and bᵀy, which matters where large multipliers cancel.
+        terms = (len(y) + 1) * np.finfo(float).eps
+        magnitudes = replace(sdp, rows=tuple(replace(g, A=abs(g.A)) for g in sdp.rows)).adjoint(abs(y))
+        margin += terms * float(np.max((abs(sdp.C) + magnitudes).sum(axis=1)))
         deficit = min(0.0, eigenvalue - margin)
-        value = float(sdp.b @ y) + sdp.offset
+        value = float(sdp.b @ y) + sdp.offset - terms * float(abs(sdp.b) @ abs(y))
         if deficit == 0:
             return value, f"dual value{where}, slack positive definite"
         trace = sdp.trace_bound()
@@ -255,75 +290,76 @@ class Face:
             K = P.T @ K @ P
         if not len(sdp.b):
             return None
-        project = _projection(sdp)
+        project = sdp.projection()
         interior = None if project is None else project(np.zeros_like(K))
         if project is None or interior is None:
             return None
         room = least_eigenvalue(interior)[0]
         near = project(K)
-        if room <= 1e-9 or near is None or not _inequalities_hold(sdp, interior):
+        if room <= 1e-9 or near is None or not sdp.inequalities_hold(interior):
             return None
         eigenvalue, margin = least_eigenvalue(near)
         lack = max(0.0, margin - eigenvalue)
-        share = lack / (lack + room)
+        share = max(lack / (lack + room), sdp.share_for_inequalities(near, interior))
         feasible = (1 - share) * near + share * interior
-        if not _inequalities_hold(sdp, feasible):
+        if not sdp.inequalities_hold(feasible):
             return None
         return float(sdp.C.multiply(feasible).sum()) + sdp.offset
 
 
-def _projection(sdp: LinearSDP) -> Callable[[np.ndarray], np.ndarray | None] | None:
-    """Return the orthogonal projection onto the equations, or None if they are dependent."""
-    equations = ~sdp.is_inequality
-    A, b = sp.csr_array(sdp.A[equations]), sdp.b[equations]
-    gram = sp.csc_array(A @ A.T)
-    try:
-        solve = sp.linalg.splu(gram).solve
-    except RuntimeError:  # exactly singular
-        return None
-
-    def project(K: np.ndarray) -> np.ndarray | None:
-        flat = K.ravel()
-        for _ in range(2):  # the second time for the rounding of the first
-            flat = flat - A.T @ solve(A @ flat - b)
-        exact = np.isfinite(flat).all() and abs(A @ flat - b).max(initial=0) <= 1e-12 * (1 + abs(b).max(initial=0))
-        return flat.reshape(K.shape) if exact else None
-
-    return project
-
-
-def _inequalities_hold(sdp: LinearSDP, K: np.ndarray) -> bool:
-    rows = sdp.is_inequality
-    return bool((sdp.A[rows] @ K.ravel() <= sdp.b[rows] + 1e-12 * (1 + abs(sdp.b[rows]))).all())
-
-
 def least_eigenvalue(matrix: Any) -> tuple[float, float]:
-    """Return the least eigenvalue of a symmetric matrix and how wrong it can be.
+    """Return the least eigenvalue of a symmetric matrix and how much lower it can really be.
 
-    All eigenvalues are computed up to order 3000, with a rounding margin of n·ε·‖·‖; beyond, Lanczos's method
-    finds the least one and its residual norm is the margin.
+    A dense matrix, and a sparse one up to order 3000, has all eigenvalues computed, with a margin of n·ε·‖·‖ for
+    rounding. For a larger sparse one Lanczos's method guesses the least eigenvalue θ (its residual only shows that some
+    eigenvalue is near θ), and the margin is widened until a factorisation shows that nothing lies below θ − margin.
     """
     n = matrix.shape[0]
-    if n <= DENSE_EIGENVALUES:
+    if not sp.issparse(matrix) or n <= DENSE_EIGENVALUES:
         dense = matrix.toarray() if sp.issparse(matrix) else np.asarray(matrix)
         eigenvalues = np.linalg.eigvalsh((dense + dense.T) / 2)
         return float(eigenvalues[0]), float(n * np.finfo(float).eps * abs(eigenvalues).max())
-    theta, vector = sp.linalg.eigsh(matrix, k=1, which="SA", tol=1e-8, v0=np.ones(n))
-    residual = np.linalg.norm(matrix @ vector[:, 0] - theta[0] * vector[:, 0])
-    return float(theta[0]), float(residual)
+    size = float(abs(matrix).sum(axis=1).max())  # no eigenvalue is larger than this (Gershgorin)
+    identity = sp.eye_array(n)
+    guess = 0.0
+    with suppress(sp.linalg.ArpackError):  # without convergence the bisection below does all the work
+        start = np.random.default_rng(0).standard_normal(n)
+        largest = sp.linalg.eigsh(size * identity - matrix, k=1, which="LA", tol=1e-12, v0=start)[0]
+        guess = size - float(largest[0])
+    below, margin = 0.0, 1e-10 * size
+    while margin < guess + size and not _positive_definite(matrix - (guess - margin) * identity):
+        below, margin = margin, 4 * margin
+    for _ in range(8 if below else 0):  # the guess was wrong: find out by how much
+        middle = (below + margin) / 2
+        if _positive_definite(matrix - (guess - middle) * identity):
+            margin = middle
+        else:
+            below = middle
+    return guess, min(margin, guess + size)
+
+
+def _positive_definite(matrix: Any) -> bool:
+    """Whether elimination on the diagonal, in an order that keeps it sparse, meets positive pivots only."""
+    symmetric = {"SymmetricMode": True}
+    try:
+        factors = sp.linalg.splu(
+            sp.csc_array(matrix), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=symmetric
+        )
+    except RuntimeError:  # exactly singular
+        return False
+    on_diagonal = np.array_equal(factors.perm_r, factors.perm_c)
+    return bool(on_diagonal and (factors.U.diagonal() > 0).all())
 
 
 def dimacs_errors(sdp: LinearSDP, K: np.ndarray, y: np.ndarray, Z: Any, slack: Any) -> tuple[float, ...]:
     """Return the six DIMACS errors of a primal-dual pair, with largest absolute entries in the denominators."""
-    A, b = sdp.A, sdp.b
-    residual = A @ K.ravel() - b
-    residual = np.where(sdp.is_inequality, np.maximum(residual, 0), residual)
+    b = sdp.b
     size_b = 1 + float(abs(b).max(initial=0))
     size_C = 1 + float(abs(sdp.C).max())
     primal, dual = float(sdp.C.multiply(K).sum()), float(b @ y)
     size_value = 1 + abs(primal) + abs(dual)
     return (
-        float(np.linalg.norm(residual)) / size_b,
+        float(np.linalg.norm(sdp.residual(K))) / size_b,
         max(0.0, -least_eigenvalue(K)[0]) / size_b,
         float(sp.linalg.norm(sp.csr_array(Z - slack))) / size_C,
         max(0.0, -least_eigenvalue(Z)[0]) / size_C,

@@ -14,11 +14,14 @@ BIBLIOGRAPHY = {
 
 @dataclass(frozen=True)
 class Citation:
-    """A paper by its key in the bibliography, and the equation meant."""
+    """A paper by its key in the bibliography, the equation meant, and the paper that prints it, if another."""
 
     key: str
     equation: str | None = None
+    printed_in: str | None = None
 
     def __str__(self) -> str:
-        where = f", eq. ({self.equation})" if self.equation else ""
-        return BIBLIOGRAPHY.get(self.key, self.key) + where
+        text = BIBLIOGRAPHY.get(self.key, self.key)
+        if self.printed_in:
+            text += f"; here as in {BIBLIOGRAPHY.get(self.printed_in, self.printed_in)}"
+        return f"{text}, eq. ({self.equation})" if self.equation else text

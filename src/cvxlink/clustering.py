@@ -10,6 +10,7 @@ import scipy.linalg
 from sklearn.cluster import KMeans
 
 from .errors import InvalidInput, LinkWarning
+from .links import Links
 from .validation import as_count, as_generator
 
 if TYPE_CHECKING:
@@ -22,13 +23,15 @@ def cluster(solution: Solution, n_clusters: int, method: str, random_state: Any,
     """Cluster a solution; warn where its links cannot be respected by so few clusters."""
     if method not in METHODS:
         raise InvalidInput(f"there is no clustering method {method!r}; there are {', '.join(METHODS)}")
+    k = as_count(n_clusters, "n_clusters", 1)
     links = getattr(solution.problem, "links", None)
-    if links is not None and links.contradiction() is None and links.least_clusters() > n_clusters:
-        warnings.warn(
-            f"the cannot-links need at least {links.least_clusters()} clusters; with {n_clusters} some are broken",
-            LinkWarning,
-            stacklevel=3,
-        )
+    if isinstance(links, Links) and links.contradiction() is None:
+        if links.least_clusters() > k:
+            trouble = f"the cannot-links need at least {links.least_clusters()} clusters; with {k} some are broken"
+            warnings.warn(trouble, LinkWarning, stacklevel=3)
+        elif links.n_blocks < k <= links.n:
+            trouble = f"the must-links leave {links.n_blocks} blocks; with {k} clusters some of them are broken"
+            warnings.warn(trouble, LinkWarning, stacklevel=3)
     if method == "spectral":
         return spectral(solution.affinity, n_clusters, random_state, n_init)
     if method == "kmeans":
@@ -159,4 +162,4 @@ def kmeans(embedding: np.ndarray, n_clusters: int, random_state: Any = None, n_i
         raise InvalidInput("an embedding must be a matrix of finite numbers, one row a point")
     k = as_count(n_clusters, "n_clusters", 1, len(embedding))
     seed = int(as_generator(random_state).integers(2**31))
-    return KMeans(k, n_init=as_count(n_init, "n_init", 1), random_state=seed).fit_predict(embedding)
+    return KMeans(k, n_init=as_count(n_init, "n_init", 1), random_state=seed).fit_predict(embedding).astype(int)

@@ -17,7 +17,7 @@ import numpy as np
 from sklearn import datasets as sklearn_datasets
 
 from .errors import DataUnavailable, InvalidInput
-from .validation import as_count, as_generator
+from .validation import as_count, as_generator, as_labels, as_points
 
 Data = tuple[np.ndarray, np.ndarray]
 
@@ -34,7 +34,10 @@ def load(name: str, **parameters: Any) -> Data:
     """
     key = str(name).lower()
     if key in GENERATED:
-        return GENERATED[key](**parameters)
+        try:
+            return GENERATED[key](**parameters)
+        except (TypeError, ValueError) as error:
+            raise InvalidInput(f"the data set {name!r} cannot be made so: {error}") from error
     if parameters:
         raise InvalidInput(f"the data set {name!r} takes no parameters; only generated sets do")
     if key in BUNDLED:
@@ -143,8 +146,9 @@ def _fetch(name: str, source: Source) -> Data:
 def _read(path: Path) -> Data:
     try:
         with np.load(path, allow_pickle=False) as arrays:
-            return np.asarray(arrays["X"], dtype=float), np.asarray(arrays["y"]).astype(int)
-    except (KeyError, ValueError, OSError) as error:
+            X = as_points(arrays["X"])
+            return X, as_labels(np.asarray(arrays["y"]).astype(int), len(X))
+    except (KeyError, ValueError, OSError, EOFError, AttributeError) as error:
         raise DataUnavailable(f"{path} cannot be read as a data set with arrays X and y: {error}") from error
 
 

@@ -30,7 +30,8 @@ class InconsistentLinks(InvalidInput):
     def __init__(self, pair: tuple[int, int], path: tuple[int, ...]) -> None:
         self.pair = pair
         self.path = path
-        chain = " – ".join(map(str, path))
+        shown = [*path[:5], "…", *path[-5:]] if len(path) > 12 else path
+        chain = " – ".join(map(str, shown))
         super().__init__(
             f"points {pair[0]} and {pair[1]} are cannot-linked, but must-links join them: {chain}; "
             f"remove the cannot-link or one of these must-links"

@@ -14,7 +14,7 @@ from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import NearestNeighbors, kneighbors_graph
 
 from .errors import InvalidInput
-from .validation import as_count, as_points
+from .validation import as_count, as_permutation, as_points, real_array
 
 Symmetrize = Literal["union", "mean", "mutual"]
 
@@ -44,6 +44,24 @@ class Graph:
     W: sp.csr_array
     points: np.ndarray | None = None
     recipe: str = "given affinity"
+
+    def __post_init__(self) -> None:
+        if not sp.issparse(self.W):
+            raise InvalidInput("build a graph with Graph.knn, Graph.rbf or Graph.from_affinity")
+        if self.W.shape[0] != self.W.shape[1] or self.W.shape[0] == 0:
+            raise InvalidInput(f"the affinity must be square and not empty; its shape is {self.W.shape}")
+        if not np.isfinite(self.W.data).all():
+            raise InvalidInput("the affinity has NaN or infinite entries; remove them first")
+        least, most = (self.W.min(), self.W.max()) if self.W.nnz else (0.0, 0.0)
+        if least < 0:
+            raise InvalidInput(
+                f"the affinity has negative entries (the least is {least:.3g}); clip or shift them first"
+            )
+        asymmetry = abs(self.W - self.W.T).max() if self.W.nnz else 0.0
+        if asymmetry > 1e-8 * most:
+            raise InvalidInput(
+                f"the affinity is not symmetric (by {asymmetry:.3g}); use (W + W.T) / 2 if that is meant"
+            )
 
     # ------------------------------------------------------------------ building
 
@@ -114,28 +132,13 @@ class Graph:
         itself says nothing about clusters, but would change the degrees.
         """
         if not sp.issparse(W):
-            try:
-                W = np.asarray(W, dtype=float)
-            except (TypeError, ValueError) as error:
-                raise InvalidInput(f"the affinity must be numbers only: {error}") from error
+            W = real_array(W, "the affinity")
             if W.ndim != 2:
                 raise InvalidInput(f"the affinity must be a matrix; its shape is {W.shape}")
-        matrix = sp.csr_array(W, dtype=float)
-        matrix.sum_duplicates()
-        if matrix.shape[0] != matrix.shape[1] or matrix.shape[0] == 0:
-            raise InvalidInput(f"the affinity must be square and not empty; its shape is {matrix.shape}")
-        if not np.isfinite(matrix.data).all():
-            raise InvalidInput("the affinity has NaN or infinite entries; remove them first")
-        if matrix.nnz and matrix.data.min() < 0:
-            raise InvalidInput(
-                f"the affinity has negative entries (the least is {matrix.data.min():.3g}); clip or shift them first"
-            )
-        asymmetry = abs(matrix - matrix.T).max() if matrix.nnz else 0.0
-        if asymmetry > 1e-8 * max(1.0, abs(matrix).max() if matrix.nnz else 0.0):
-            raise InvalidInput(
-                f"the affinity is not symmetric (by {asymmetry:.3g}); use (W + W.T) / 2 if that is meant"
-            )
-        return cls(_cleaned((matrix + matrix.T) / 2))
+        if np.iscomplexobj(W):
+            raise InvalidInput("the affinity is complex; give real numbers")
+        given = cls(sp.csr_array(W, dtype=float))  # checks it
+        return cls(_cleaned((given.W + given.W.T) / 2))
 
     def _connected(self, weight: Callable[[np.ndarray], np.ndarray]) -> Graph:
         """Add the spanning-tree edges that join the components (Borůvka's rounds)."""
@@ -192,7 +195,7 @@ class Graph:
 
     def permuted(self, order: Any) -> Graph:
         """Return the same graph with its points renumbered: new point k is old point ``order[k]``."""
-        order = np.asarray(order)
+        order = as_permutation(order, self.n)
         points = None if self.points is None else self.points[order]
         return Graph(sp.csr_array(self.W[order][:, order]), points, self.recipe)
 
@@ -211,7 +214,9 @@ def _width(sigma: float | str, distances: np.ndarray) -> float:
             raise InvalidInput(f"sigma must be 'mean' or a positive number, not {sigma!r}")
         width = float(distances.mean()) if distances.size else 1.0
         if width == 0:
-            raise InvalidInput("the average distance is zero, all these points coincide; give sigma as a number")
+            raise InvalidInput(
+                "the average distance is zero: these points coincide with their neighbours; give sigma as a number"
+            )
         return width
     try:
         width = float(sigma)

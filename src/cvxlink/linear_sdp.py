@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -10,7 +10,7 @@ import cvxpy as cp
 import numpy as np
 import scipy.sparse as sp
 
-from .errors import ReductionRefused
+from .errors import InvalidInput, ReductionRefused
 from .problem import Problem, Sizes
 
 Sense = Literal["==", "<="]
@@ -30,6 +30,16 @@ class Rows:
 
     def __len__(self) -> int:
         return len(self.b)
+
+
+@dataclass(frozen=True)
+class FixedEntry:
+    """An equation weight · K_ij = weight · value, with i ≤ j, and its place among all rows."""
+
+    place: tuple[int, int]
+    value: float
+    row: int
+    weight: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,6 +123,8 @@ class LinearSDP(Problem):
     @property
     def A(self) -> sp.csr_array:
         """All rows, group after group."""
+        if not self.rows:
+            return sp.csr_array((0, self.n * self.n))
         return sp.csr_array(sp.vstack([g.A for g in self.rows], format="csr"))
 
     @property
@@ -126,12 +138,24 @@ class LinearSDP(Problem):
         return np.concatenate([np.full(len(g), g.sense == "<=") for g in self.rows] or [np.zeros(0, bool)])
 
     def joined(self, duals: Mapping[str, np.ndarray]) -> np.ndarray:
-        """Return multipliers given by name as one vector; a group without any counts as zero."""
-        parts = [np.ravel(duals.get(g.name, np.zeros(len(g)))) for g in self.rows]
+        """Return multipliers given by name as one vector."""
+        parts = []
+        for g in self.rows:
+            try:
+                part = np.asarray(duals[g.name], dtype=float).ravel(order="F")
+            except (TypeError, ValueError) as error:
+                raise InvalidInput(f"the multipliers of {g.name!r} must be numbers") from error
+            if len(part) != len(g):
+                raise InvalidInput(
+                    f"the constraint {g.name!r} has {len(g)} rows, but {len(part)} multipliers were given"
+                )
+            parts.append(part)
         return np.concatenate(parts) if parts else np.zeros(0)
 
     def split(self, y: np.ndarray) -> dict[str, np.ndarray]:
         """Return one vector of multipliers by name."""
+        if not self.rows:
+            return {}
         ends = np.cumsum([len(g) for g in self.rows])[:-1]
         return dict(zip((g.name for g in self.rows), np.split(y, ends), strict=True))
 
@@ -151,23 +175,20 @@ class LinearSDP(Problem):
         """Return S(y) = C − Σ y_r A_r."""
         return sp.csr_array(self.C - self.adjoint(y))
 
-    def fixed_entries(self) -> list[tuple[int, int, float, int]]:
-        """Return the entries that single rows fix, as (i, j, value, row) with i ≤ j."""
-        found = []
+    def fixed_entries(self) -> Iterator[FixedEntry]:
+        """Yield the entries that single equations fix."""
         start = 0
         for g in self.rows:
-            if g.sense == "==":
-                # The same entry stored at (i, j) and (j, i) makes two columns; a diagonal one makes one.
-                counts = np.diff(g.A.indptr)
-                for r in np.flatnonzero((counts == 1) | (counts == 2)):
-                    part = slice(g.A.indptr[r], g.A.indptr[r + 1])
-                    place = {tuple(sorted(divmod(int(c), self.n))) for c in g.A.indices[part]}
-                    weight = g.A.data[part].sum()
-                    if len(place) == 1 and weight != 0:
-                        i, j = place.pop()
-                        found.append((i, j, float(g.b[r] / weight), start + int(r)))
+            counts = np.diff(g.A.indptr)
+            # The same entry stored at (i, j) and (j, i) makes two columns; a diagonal one makes one.
+            for r in np.flatnonzero(((counts == 1) | (counts == 2)) & (g.sense == "==")):
+                part = slice(g.A.indptr[r], g.A.indptr[r + 1])
+                places = {tuple(sorted(divmod(int(c), self.n))) for c in g.A.indices[part]}
+                weight = float(g.A.data[part].sum())
+                if len(places) == 1 and abs(weight) > 1e-12 * abs(g.A).max():
+                    i, j = places.pop()
+                    yield FixedEntry((i, j), float(g.b[r] / weight), start + int(r), weight)
             start += len(g)
-        return found
 
     def trace_bound(self) -> float | None:
         """Return a bound on the trace of every feasible K that single constraints give, or None.
@@ -193,6 +214,48 @@ class LinearSDP(Problem):
         bound = min(best, float(largest.sum()))
         return bound if np.isfinite(bound) else None
 
+    def projection(self) -> Callable[[np.ndarray], np.ndarray | None] | None:
+        """Return the orthogonal projection onto the equations, or None if they are dependent."""
+        equations = ~self.is_inequality
+        A, b = sp.csr_array(self.A[equations]), self.b[equations]
+        try:
+            solve = sp.linalg.splu(sp.csc_array(A @ A.T)).solve
+        except RuntimeError:  # exactly singular
+            return None
+
+        def project(K: np.ndarray) -> np.ndarray | None:
+            flat = K.ravel()
+            for _ in range(2):  # the second time for the rounding of the first
+                flat = flat - A.T @ solve(A @ flat - b)
+            exact = np.isfinite(flat).all() and abs(A @ flat - b).max(initial=0) <= 1e-12 * (1 + abs(b).max(initial=0))
+            return flat.reshape(K.shape) if exact else None
+
+        return project
+
+    def residual(self, K: np.ndarray) -> np.ndarray:
+        """Return ⟨A_r, K⟩ − b_r, for an inequality only what exceeds its side."""
+        residual = self.A @ K.ravel() - self.b
+        return np.where(self.is_inequality, np.maximum(residual, 0), residual)
+
+    def share_for_inequalities(self, K: np.ndarray, interior: np.ndarray) -> float:
+        """Return how much of an interior point must be mixed into K for the inequalities to hold."""
+        rows = self.is_inequality
+        excess = np.maximum(self.residual(K)[rows], 0)
+        room = self.b[rows] - self.A[rows] @ interior.ravel()
+        needed = np.divide(excess, excess + room, out=np.ones_like(excess), where=room > 0)
+        return float(np.max(np.where(excess > 0, needed, 0), initial=0.0))
+
+    def inequalities_hold(self, K: np.ndarray) -> bool:
+        """Whether a matrix satisfies the inequalities, but for rounding."""
+        rows = self.is_inequality
+        return bool((self.A[rows] @ K.ravel() <= self.b[rows] + 1e-12 * (1 + abs(self.b[rows]))).all())
+
+    def has_evident_point(self) -> bool:
+        """Whether the least-norm solution of the equations happens to be feasible."""
+        project = self.projection()
+        K = None if project is None else project(np.zeros((self.n, self.n)))
+        return K is not None and self.inequalities_hold(K) and np.linalg.eigvalsh((K + K.T) / 2)[0] >= -1e-12
+
 
 def read_declaration(problem: Problem) -> LinearSDP:
     """Read a linear semidefinite program off a declaration, or refuse and say what stands against it."""
@@ -207,7 +270,9 @@ def read_declaration(problem: Problem) -> LinearSDP:
         raise ReductionRefused("it maximises; declare the minimisation of the negative instead")
     if not declaration.objective.args[0].is_affine():
         raise ReductionRefused("its objective is not linear")
-    cone = "psd" if "PSD" in special else None
+    cone = None
+    if "PSD" in special:  # a name for it that no declared constraint has
+        cone = next(word for word in ("psd", f"{name} psd", f"{name} is psd") if word not in declaration.constraints)
     K.save_value(np.zeros(K.shape))  # where the affine maps are evaluated: their values there are the offsets
     cost, offset = _affine(declaration.objective.args[0], K)
     rows = []
@@ -218,6 +283,8 @@ def read_declaration(problem: Problem) -> LinearSDP:
             if isinstance(term, cp.constraints.PSD):
                 if not _is_the_variable(term.args[0], K):
                     raise ReductionRefused(f"its constraint {key!r} is semidefinite in something else than {name}")
+                if cone is not None:
+                    raise ReductionRefused(f"it requires {name} to be semidefinite twice ({cone!r} and {key!r})")
                 if len(group) > 1:
                     raise ReductionRefused(f"its constraint {key!r} mixes a semidefinite constraint with others")
                 cone = key
@@ -249,7 +316,7 @@ def _affine(expression: Any, K: cp.Variable) -> tuple[sp.csr_array, np.ndarray]:
     constant = np.atleast_1d(np.asarray(expression.value, dtype=float)).ravel(order="F")
     if K not in expression.variables():
         return sp.csr_array((expression.size, n * n)), constant
-    gradient = sp.coo_array(sp.csr_array(expression.grad[K]).T)
+    gradient = sp.coo_array(_matrix(expression.grad[K]).T)
     # CVXPY counts entries column by column; symmetrising makes that the same as row by row.
     i, j = gradient.col % n, gradient.col // n
     r = np.tile(gradient.row, 2)
@@ -262,6 +329,11 @@ def _affine(expression: Any, K: cp.Variable) -> tuple[sp.csr_array, np.ndarray]:
     return A, constant
 
 
+def _matrix(gradient: Any) -> sp.csr_array:
+    """Return CVXPY's gradient as a matrix; for a 1 × 1 variable it is a number."""
+    return sp.csr_array(gradient if sp.issparse(gradient) else np.atleast_2d(gradient))
+
+
 def _is_the_variable(expression: Any, K: cp.Variable) -> bool:
     """Whether an affine expression is K itself (CVXPY writes ``K >> 0`` as K + 0)."""
     if not expression.is_affine() or expression.shape != K.shape:
@@ -269,5 +341,5 @@ def _is_the_variable(expression: Any, K: cp.Variable) -> bool:
     if np.any(expression.value):
         return False
     n = K.shape[0]
-    gradient = sp.csr_array(expression.grad[K])
+    gradient = _matrix(expression.grad[K])
     return abs(gradient - sp.eye_array(n * n)).nnz == 0

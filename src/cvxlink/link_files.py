@@ -15,15 +15,16 @@ Pairs = list[tuple[int, int]]
 
 def write(path: Path, n: int, must: np.ndarray, cannot: np.ndarray) -> Path:
     """Write links in the format the file's ending names."""
+    pairs = {"must": must.tolist(), "cannot": cannot.tolist()}
     if _kind(path) == "json":
-        content = {"n": n, "must": must.tolist(), "cannot": cannot.tolist()}
-        path.write_text(json.dumps(content) + "\n", encoding="utf-8")
-        return path
-    with path.open("w", newline="", encoding="utf-8") as file:
-        rows = csv.writer(file)
-        rows.writerow(["i", "j", "kind"])
-        rows.writerows([i, j, "must"] for i, j in must.tolist())
-        rows.writerows([i, j, "cannot"] for i, j in cannot.tolist())
+        text = json.dumps({"n": n, **pairs}) + "\n"
+    else:
+        rows = [f"{i},{j},{kind}" for kind, both in pairs.items() for i, j in both]
+        text = "\n".join(["i,j,kind", *rows, ""])
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InvalidInput(f"the links cannot be written to {path}: {error.strerror}") from error
     return path
 
 
@@ -32,7 +33,12 @@ def read(path: Path, n: int | None) -> tuple[int, Pairs, Pairs]:
     kind = _kind(path)
     if not path.is_file():
         raise InvalidInput(f"there is no file {path}")
-    return _read_json(path, n) if kind == "json" else _read_csv(path, n)
+    try:
+        return _read_json(path, n) if kind == "json" else _read_csv(path, n)
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"{path} is not text in UTF-8; save it in that encoding") from error
+    except OSError as error:
+        raise InvalidInput(f"{path} cannot be read: {error.strerror}") from error
 
 
 def _kind(path: Path) -> str:
@@ -46,10 +52,12 @@ def _read_json(path: Path, n: int | None) -> tuple[int, Pairs, Pairs]:
     try:
         content = json.loads(path.read_text(encoding="utf-8-sig"))
         stored, must, cannot = content["n"], content["must"], content["cannot"]
-    except (ValueError, KeyError, TypeError) as error:
-        raise InvalidInput(
-            f"{path} is not a file of links: it needs an object with n, must and cannot ({error})"
-        ) from error
+    except UnicodeDecodeError:
+        raise
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise InvalidInput(f"{path} is not a file of links: it needs an object with n, must and cannot") from error
+    if not isinstance(stored, int):
+        raise InvalidInput(f"{path}: n must be a whole number, not {stored!r}")
     if n is not None and n != stored:
         raise InvalidInput(f"{path} holds links on {stored} points, not {n}")
     return stored, must, cannot
@@ -65,7 +73,7 @@ def _read_csv(path: Path, n: int | None) -> tuple[int, Pairs, Pairs]:
         if header != ["i", "j", "kind"]:
             raise InvalidInput(f"{path}, line 1: the header must be i,j,kind")
         for row in rows:
-            if not row:
+            if not "".join(row).strip():
                 continue
             where = f"{path}, line {rows.line_num}"
             if len(row) != 3:

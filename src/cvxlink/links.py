@@ -15,7 +15,7 @@ from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from . import link_files
 from .errors import InconsistentLinks, InvalidInput
-from .validation import as_count, as_generator, as_labels
+from .validation import as_count, as_generator, as_labels, as_permutation, real_array
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +43,9 @@ class Links:
     def __post_init__(self) -> None:
         object.__setattr__(self, "n", as_count(self.n, "n", 1))
         for kind in ("must", "cannot"):
-            object.__setattr__(self, kind, _as_pairs(getattr(self, kind), self.n, f"{kind}-link"))
+            pairs = _as_pairs(getattr(self, kind), self.n, f"{kind}-link")
+            pairs.setflags(write=False)
+            object.__setattr__(self, kind, pairs)
 
     # ------------------------------------------------------------------ building
 
@@ -51,8 +53,7 @@ class Links:
     def from_labels(cls, labels: Any) -> Links:
         """Link every two labelled points: must if their labels agree, cannot if not; -1 means unknown."""
         labels = as_labels(labels)
-        pairs = np.array(list(combinations(np.flatnonzero(_known(labels)), 2)), dtype=int).reshape(-1, 2)
-        return cls._from_pairs(labels, pairs)
+        return cls._from_pairs(labels, _all_pairs(np.flatnonzero(_known(labels))))
 
     @classmethod
     def from_matrix(cls, Q: Any) -> Links:
@@ -61,7 +62,7 @@ class Links:
         The matrix, dense or sparse, may be symmetric or hold each pair once.
         """
         if not sp.issparse(Q):
-            Q = np.asarray(Q, dtype=float)
+            Q = real_array(Q, "a link matrix")
             if Q.ndim != 2:
                 raise InvalidInput(f"a link matrix must be two-dimensional; its shape is {Q.shape}")
         Q = sp.coo_array(Q)
@@ -138,15 +139,21 @@ class Links:
     @classmethod
     def load(cls, path: str | Path, n: int | None = None) -> Links:
         """Read links from JSON or CSV, by the file's ending. A CSV does not hold n: give it."""
-        return cls(*link_files.read(Path(path), n))
+        content = link_files.read(Path(path), n)
+        try:
+            return cls(*content)
+        except InvalidInput as error:
+            raise InvalidInput(f"{path}: {error}") from error
 
     @classmethod
     def from_table(cls, table: Any, n: int) -> Links:
         """Read links from a pandas frame (or a dict of columns) with the columns ``i``, ``j``, ``kind``."""
         try:
             columns = [list(table[name]) for name in ("i", "j", "kind")]
-        except (KeyError, TypeError) as error:
+        except (KeyError, TypeError, IndexError) as error:
             raise InvalidInput("a table of links needs the columns i, j and kind") from error
+        if len({len(column) for column in columns}) > 1:
+            raise InvalidInput("the columns i, j and kind of a table of links must be equally long")
         rows: dict[str, list] = {"must": [], "cannot": []}
         for k, (i, j, kind) in enumerate(zip(*columns, strict=True)):
             if kind not in rows:
@@ -185,7 +192,7 @@ class Links:
     def closure(self) -> Links:
         """Return all links that follow from these: every pair within a block, every pair of blocks apart."""
         members = [np.flatnonzero(self.blocks == b) for b in range(self.n_blocks)]
-        must = [np.array(list(combinations(m, 2))).reshape(-1, 2) for m in members]
+        must = [_all_pairs(m) for m in members]
         cannot = [np.array(np.meshgrid(members[a], members[b])).reshape(2, -1).T for a, b in self.block_cannot]
         return Links(self.n, _stack(must), _stack(cannot))
 
@@ -236,7 +243,7 @@ class Links:
 
     def permuted(self, order: Any) -> Links:
         """Return the same links with the points renumbered: new point k is old point ``order[k]``."""
-        position = np.argsort(np.asarray(order))
+        position = np.argsort(as_permutation(order, self.n))
         return Links(self.n, position[self.must], position[self.cannot])
 
     def __len__(self) -> int:
@@ -273,11 +280,11 @@ def _as_pairs(pairs: Any, n: int, what: str) -> np.ndarray:
         raise InvalidInput(f"{what}s must be pairs of whole numbers: {error}") from error
     if array.dtype == bool or not (np.isfinite(numbers).all() and (numbers == np.floor(numbers)).all()):
         raise InvalidInput(f"{what}s must be pairs of whole numbers")
-    integers = numbers.astype(int)
-    outside = ((integers < 0) | (integers >= n)).any(axis=1)
+    outside = ((numbers < 0) | (numbers >= n)).any(axis=1)
     if outside.any():
-        i, j = integers[np.flatnonzero(outside)[0]]
-        raise InvalidInput(f"the {what} ({i}, {j}) names a point outside 0 … {n - 1}; points are counted from 0")
+        i, j = numbers[np.flatnonzero(outside)[0]]
+        raise InvalidInput(f"the {what} ({i:g}, {j:g}) names a point outside 0 … {n - 1}; points are counted from 0")
+    integers = numbers.astype(int)
     itself = integers[:, 0] == integers[:, 1]
     if itself.any():
         i = integers[np.flatnonzero(itself)[0], 0]
@@ -287,6 +294,10 @@ def _as_pairs(pairs: Any, n: int, what: str) -> np.ndarray:
 
 def _unique_pairs(pairs: np.ndarray) -> np.ndarray:
     return np.unique(np.sort(pairs.reshape(-1, 2), axis=1), axis=0).astype(int)
+
+
+def _all_pairs(members: np.ndarray) -> np.ndarray:
+    return np.column_stack([members[side] for side in np.triu_indices(len(members), 1)])
 
 
 def _stack(parts: list[np.ndarray]) -> np.ndarray:
@@ -300,7 +311,7 @@ def _adjacency(pairs: np.ndarray, n: int) -> sp.csr_array:
 
 
 def _known(labels: np.ndarray) -> np.ndarray:
-    return labels != -1 if labels.dtype.kind in "iuf" else np.ones(len(labels), dtype=bool)
+    return labels != ("-1" if labels.dtype.kind == "U" else -1)
 
 
 def _unrank_pairs(ranks: np.ndarray) -> np.ndarray:

@@ -23,6 +23,9 @@ _SYMBOLS = {
     r"\mu": "μ",
     r"\lambda": "λ",
     r"\in": "∈",
+    r"\leq": "≤",
+    r"\geq": "≥",
+    r"\infty": "∞",
     r"\le": "≤",
     r"\ge": "≥",
     r"\,": " ",
@@ -34,16 +37,18 @@ _SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 # CVXPY's names of its atoms, with arguments nobody gave them.
 _WORDS = (
     (r" \+ Promote\(-0\.0, \([^)]*\)\)", ""),
-    (r"Sum\((.*), None, False\)", r"sum(\1)"),
+    (r"Sum\(((?:(?!Sum\().)*?), None, False\)", r"sum(\1)"),
     (r"diag_mat\((\w+), 0\)", r"diag(\1)"),
 )
+
+LONGEST_TERM = 100
 
 
 def plain(tex: str) -> str:
     """Return LaTeX in plain characters, as near as they come."""
     text = re.sub(r"\\(?:text|operatorname|mathrm)\{([^}]*)\}", r"\1", tex)
     for command, symbol in _SYMBOLS.items():
-        text = text.replace(command, symbol)
+        text = re.sub(re.escape(command) + r"(?![A-Za-z])", symbol, text)
     text = re.sub(r"_\{?([0-9a-z]+)\}?", lambda m: m[1].translate(_SUBSCRIPTS), text)
     text = re.sub(r"\^\{?([0-9]+|ᵀ)\}?", lambda m: m[1].translate(_SUPERSCRIPTS), text)
     return text.strip()
@@ -69,7 +74,8 @@ def _written(term: Any, names: dict[str, cp.Variable]) -> str:
     for cvxpy_wording, words in _WORDS:
         text = re.sub(cvxpy_wording, words, text)
     text = re.sub(r"\d+\.\d{5,}(?:e-?\d+)?", lambda m: f"{float(m[0]):.4g}", text)
-    return re.sub(r"\s+", " ", text)
+    text = re.sub(r"\s+", " ", text)
+    return text if len(text) <= LONGEST_TERM else f"{text[: LONGEST_TERM - 2]} …"
 
 
 def verbatim(text: str) -> str:

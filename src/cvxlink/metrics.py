@@ -9,25 +9,34 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 from sklearn.metrics.cluster import contingency_matrix, pair_confusion_matrix
 
+from .errors import InvalidInput
 from .links import Links
 from .validation import as_labels
 
 
+def _both(y: Any, labels: Any) -> tuple[np.ndarray, np.ndarray]:
+    y = as_labels(y)
+    if not len(y):
+        raise InvalidInput("there are no points to score")
+    return y, as_labels(labels, len(y))
+
+
 def nmi(y: Any, labels: Any) -> float:
     """Normalised mutual information with the geometric mean, as in the KP paper."""
+    y, labels = _both(y, labels)
     return float(normalized_mutual_info_score(y, labels, average_method="geometric"))
 
 
 def error(y: Any, labels: Any) -> float:
     """Fraction of points misplaced under the best matching of clusters to classes (CCSR paper, eq. 21)."""
-    table = contingency_matrix(y, labels)
+    table = contingency_matrix(*_both(y, labels))
     rows, columns = linear_sum_assignment(-table)
     return float(1 - table[rows, columns].sum() / table.sum())
 
 
 def pairwise_accuracy(y: Any, labels: Any, links: Links | None = None) -> float:
-    """Fraction of pairs rightly put together or apart; with links, over the pairs that are not linked."""
-    y, labels = as_labels(y), as_labels(labels)
+    """Fraction of pairs rightly put together or apart; with links, over the pairs that are not linked (NaN if all are)."""
+    y, labels = _both(y, labels)
     (apart, false_together), (false_apart, together) = pair_confusion_matrix(y, labels)
     right, total = (apart + together) / 2, (apart + together + false_together + false_apart) / 2
     if links is not None:
@@ -35,13 +44,14 @@ def pairwise_accuracy(y: Any, labels: Any, links: Links | None = None) -> float:
         i, j = pairs.T
         right -= ((y[i] == y[j]) == (labels[i] == labels[j])).sum()
         total -= len(pairs)
-    return float(right / total) if total else 1.0
+    return float(right / total) if total else float("nan")
 
 
 def scores(y: Any, labels: Any, links: Links | None = None) -> dict[str, float]:
     """Return nmi, ari, error, pairwise accuracy and, with links, the fraction of them violated."""
-    y = as_labels(y)
-    labels = as_labels(labels, len(y))
+    y, labels = _both(y, labels)
+    if links is not None and not isinstance(links, Links):
+        raise InvalidInput("links must be a Links object")
     result = {
         "nmi": nmi(y, labels),
         "ari": float(adjusted_rand_score(y, labels)),

@@ -77,7 +77,7 @@ def make_plan(problem: Problem, *, solver: str | None, form: str | None, presolv
 
     if presolve:
         try:
-            reduce(Contraction(), "points forced together become one, which restores strict feasibility")
+            reduce(Contraction(), "points that the constraints force together become one")
         except ReductionRefused as refusal:
             steps.append(Step("contraction", str(refusal), sizes_of(problem)))
         with suppress(ReductionRefused):  # rarely needed, so not worth a line where it is not

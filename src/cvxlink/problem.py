@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import cvxpy as cp
 import numpy as np
+import scipy.sparse as sp
 
 from . import mathematics
 from .citations import Citation
@@ -40,8 +41,8 @@ class Problem(ABC):
         What the program is called among ``forms``; "paper" where it is printed in one.
     :meth:`linear_sdp`
         The same program as data, where reading it off the declaration would be slow.
-    :meth:`kernel`
-        How the n × n kernel is made from the variables, where it is not simply the one symmetric variable.
+    :meth:`kernel_of`, :meth:`embedding_of`
+        What is made of the variables for clustering, where it is not simply the one symmetric variable.
     """
 
     cites: ClassVar[Citation | None] = None
@@ -77,12 +78,12 @@ class Problem(ABC):
 
         return read_declaration(self)
 
-    def kernel(self, values: Mapping[str, np.ndarray]) -> np.ndarray | None:
+    def kernel_of(self, values: Mapping[str, np.ndarray]) -> np.ndarray | None:
         """Return the kernel a solution yields: the value of the one square symmetric variable, if there is one."""
         square = [name for name, v in self.variables().items() if v.ndim == 2 and v.is_symmetric()]
         return values[square[0]] if len(square) == 1 else None
 
-    def embedding(self, values: Mapping[str, np.ndarray]) -> np.ndarray | None:
+    def embedding_of(self, values: Mapping[str, np.ndarray]) -> np.ndarray | None:
         """Return the embedding a solution yields, one row a point, where the method yields one and no kernel."""
         return None
 
@@ -96,7 +97,8 @@ class Problem(ABC):
     def to_cvxpy(self, form: str | None = None, presolve: bool = False) -> cp.Problem:
         """Return a plain ``cvxpy.Problem``, to look at or to change.
 
-        By default the program as it is declared; with ``presolve`` after the reductions that apply.
+        By default the program as it is declared; with ``presolve`` after contraction, in the form asked for. (What
+        ``solve`` hands to the solver by default is ``to_cvxpy("dual", presolve=True)`` where there is a dual form.)
         """
         from .plan import make_plan
 
@@ -163,12 +165,9 @@ class Problem(ABC):
 
     def __str__(self) -> str:
         declaration, tex = self.declare(), self.tex
-        sizes = declaration.sizes
 
         def written(name: str, terms: list) -> str:
-            if name in tex:
-                return mathematics.plain(tex[name])
-            return ",  ".join(mathematics.expression(t, declaration.variables) for t in terms)
+            return mathematics.plain(tex[name]) if name in tex else declaration.worded(terms)
 
         verb = "minimise" if isinstance(declaration.objective, cp.Minimize) else "maximise"
         rows = [(verb, written("objective", [declaration.objective]), "")]
@@ -179,7 +178,7 @@ class Problem(ABC):
         lines += [f"  {head:<11} {text:<{width}}   {name}".rstrip() for head, text, name in rows]
         shapes = (f"{n}: {'×'.join(map(str, v.shape)) or 'scalar'}" for n, v in declaration.variables.items())
         lines.append(f"  {'over':<11} {', '.join(shapes)}")
-        lines.append(f"  {'size':<11} {sizes}")
+        lines.append(f"  {'size':<11} {declaration.sizes}")
         if self.cites:
             lines.append(f"  {'from':<11} {self.cites}")
         return "\n".join(lines)
@@ -188,8 +187,7 @@ class Problem(ABC):
         declaration, tex = self.declare(), self.tex
 
         def written(name: str, terms: list) -> str:
-            text = ",  ".join(mathematics.expression(t, declaration.variables) for t in terms)
-            return tex.get(name) or mathematics.verbatim(text)
+            return tex.get(name) or mathematics.verbatim(declaration.worded(terms))
 
         verb = r"\min" if isinstance(declaration.objective, cp.Minimize) else r"\max"
         over = ",".join(declaration.variables)
@@ -206,6 +204,21 @@ def _title(problem: Problem) -> str:
     # A dataclass without a docstring gets its signature as one: no use to a reader.
     useful = summary and not summary[0].startswith(f"{type(problem).__name__}(")
     return f"{type(problem).__name__}: {summary[0].rstrip('.')}" if useful else type(problem).__name__
+
+
+def _check_leaves(term: Any, variables: Mapping[str, cp.Variable], what: str) -> None:
+    """Raise where a term has a variable that was not declared, a parameter without a value, or a NaN."""
+    declared = {variable.id for variable in variables.values()}
+    for variable in term.variables():
+        if variable.id not in declared:
+            raise InvalidProblem(f"{what} has a variable {variable.name()} that variables() does not declare")
+    for parameter in term.parameters():
+        if parameter.value is None:
+            raise InvalidProblem(f"{what} has a parameter {parameter.name()} without a value; set it")
+    for constant in term.constants():
+        numbers = constant.value.data if sp.issparse(constant.value) else constant.value
+        if not np.isfinite(numbers).all():
+            raise InvalidProblem(f"{what} has a constant that is NaN or infinite")
 
 
 @dataclass(frozen=True)
@@ -246,9 +259,12 @@ class Declaration:
         for key, variable in variables.items():
             if not isinstance(variable, cp.Variable):
                 raise InvalidProblem(f"{name}.variables(): {key!r} is not a cvxpy.Variable")
+            if variable.is_complex() or variable.attributes["boolean"] or variable.attributes["integer"]:
+                raise InvalidProblem(f"{name}: the variable {key} must be real; complex and integer ones are not taken")
         objective = problem.objective(**variables)
         if not isinstance(objective, (cp.Minimize, cp.Maximize)):
             raise InvalidProblem(f"{name}.objective() must return cvxpy.Minimize(…) or cvxpy.Maximize(…)")
+        _check_leaves(objective, variables, f"{name}: the objective")
         if not objective.is_dcp():
             raise InvalidProblem(
                 f"{name}: CVXPY does not recognise the objective as convex "
@@ -263,6 +279,7 @@ class Declaration:
             for term in terms:
                 if not isinstance(term, cp.constraints.constraint.Constraint):
                     raise InvalidProblem(f"{name}: the constraint {key!r} holds {term!r}, not a CVXPY constraint")
+                _check_leaves(term, variables, f"{name}: the constraint {key!r}")
                 if not term.is_dcp():
                     raise InvalidProblem(
                         f"{name}: CVXPY does not recognise the constraint {key!r} as convex; "
@@ -276,6 +293,10 @@ class Declaration:
     def to_cvxpy(self) -> cp.Problem:
         """Return the program as CVXPY takes it."""
         return cp.Problem(self.objective, [term for group in self.constraints.values() for term in group])
+
+    def worded(self, terms: list) -> str:
+        """Return constraints, or the objective, in CVXPY's words and our names."""
+        return ",  ".join(mathematics.expression(term, self.variables) for term in terms)
 
     @property
     def sizes(self) -> Sizes:

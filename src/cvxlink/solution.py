@@ -75,8 +75,8 @@ class Solution:
     values : dict
         The declared variables by name.
     duals : dict
-        Multipliers by the name of the constraint: for linear ones the change of the optimum per unit of
-        right-hand side, for ``psd`` the slack matrix.
+        Multipliers by the name of the constraint: for lhs = rhs and lhs ≤ rhs the change of the optimum per unit of u
+        in rhs + u (CVXPY reads a ≥ b as b ≤ a), for ``psd`` the slack matrix.
     certificate : Certificate or None
         What is proven about it.
     timings, plan, iterations, options
@@ -102,11 +102,11 @@ class Solution:
     @cached_property
     def kernel(self) -> np.ndarray:
         """The learnt kernel K, n × n."""
-        kernel = self.problem.kernel(self._present())
+        kernel = self.problem.kernel_of(self._present())
         if kernel is None:
             raise CvxlinkError(
                 f"{type(self.problem).__name__} yields no kernel: it has no single symmetric matrix variable; "
-                f"override kernel(values) to say what is one"
+                f"override kernel_of(values) or embedding_of(values) to say what to cluster"
             )
         return kernel
 
@@ -126,7 +126,7 @@ class Solution:
     @property
     def embedding(self) -> np.ndarray:
         """The points in feature space, one row each: the method's own embedding, or the factor of its kernel."""
-        own = self.problem.embedding(self._present())
+        own = self.problem.embedding_of(self._present())
         return self.factor if own is None else own
 
     @property
@@ -139,11 +139,15 @@ class Solution:
     ) -> np.ndarray:
         """Return labels 0 … n_clusters − 1.
 
-        ``method`` is "kernel-kmeans", "spectral" or "kmeans" (on the embedding); by default the paper's own.
+        ``method`` is "kernel-kmeans", "spectral" or "kmeans" (on the embedding); by default the paper's own, and
+        k-means where the method yields an embedding and no kernel.
         """
         from .clustering import cluster
 
-        return cluster(self, n_clusters, method or self.problem.cluster_method, random_state, n_init)
+        if method is None:
+            embedded_only = self.problem.embedding_of(self._present()) is not None
+            method = "kmeans" if embedded_only else self.problem.cluster_method
+        return cluster(self, n_clusters, method, random_state, n_init)
 
     def relaxation_gap(self, labels: Any) -> RelaxationGap:
         """Return how far a clustering is from the bound this solution certifies."""

@@ -10,7 +10,7 @@ from typing import Any
 from .backends.catalogue import tolerances
 from .backends.cvxpy import Attempt, run
 from .certificate import Certificate, certify
-from .errors import InaccurateWarning, InvalidInput, SolveFailed
+from .errors import InaccurateWarning, InfeasibleProblem, InvalidInput, SolveFailed
 from .plan import Plan, make_plan
 from .problem import Problem
 from .solution import Solution, Timings
@@ -36,18 +36,25 @@ def solve(
     if accuracy is not None and not 0 < accuracy < 1:
         raise InvalidInput(f"accuracy must be a number between 0 and 1, or None, not {accuracy!r}")
     start = perf_counter()
-    plan = make_plan(problem, solver=solver, form=form, presolve=presolve)
+    try:
+        plan = make_plan(problem, solver=solver, form=form, presolve=presolve)
+    except InfeasibleProblem as contradiction:
+        if strict:
+            raise
+        plan = make_plan(problem, solver=solver, form=form, presolve=False)
+        spent = Timings(reduce=perf_counter() - start)
+        return Solution(problem, Status.INFEASIBLE, str(contradiction), plan, spent)
     options = {**tolerances(plan.solver, accuracy), **(solver_options or {})}
     reduce_seconds = perf_counter() - start
     attempt = run(plan.program, plan.solver, options, time_limit, verbose)
 
     start = perf_counter()
-    status, values, duals = _lifted(plan, attempt)
+    status, reason, values, duals = _lifted(plan, attempt)
     lift_seconds = perf_counter() - start
 
     start = perf_counter()
     certificate = certify(problem, values, duals) if values else None
-    status, reason = _judged(status, attempt.reason, certificate, accuracy)
+    status, reason = _judged(status, reason, certificate, accuracy)
     timings = Timings(
         reduce_seconds, attempt.compile_seconds, attempt.solve_seconds, lift_seconds, perf_counter() - start
     )
@@ -57,32 +64,34 @@ def solve(
     return solution
 
 
-def _lifted(plan: Plan, attempt: Attempt) -> tuple[Status, dict[str, Any], dict[str, Any]]:
+def _lifted(plan: Plan, attempt: Attempt) -> tuple[Status, str, dict[str, Any], dict[str, Any]]:
     """Walk back through the reductions, last first."""
-    status, values, duals = attempt.status, dict(attempt.values), dict(attempt.duals)
+    status, reason, values, duals = attempt.status, attempt.reason, dict(attempt.values), dict(attempt.duals)
     for step in reversed(plan.steps):
         if step.lift is None:
             continue
-        status = step.lift.status(status)
+        status, note = step.lift.status(status)
+        reason = f"{reason} {note}".strip()
         if values:
             values, duals = step.lift.point(values, duals)
-    return (status, values, duals) if status.has_answer else (status, {}, {})
+    worth_looking_at = status.has_answer or status is Status.LIMIT
+    return (status, reason, values, duals) if worth_looking_at else (status, reason, {}, {})
 
 
 def _judged(status: Status, reason: str, certificate: Certificate | None, accuracy: float | None) -> tuple[Status, str]:
     """Believe the certificate, not the solver."""
-    if not status.has_answer:
-        return status, reason
     if certificate is None:
-        return Status.ERROR, f"{reason}, without the multipliers that hold the answer"
+        if status.has_answer:
+            return Status.ERROR, f"{reason}, without the multipliers that hold the answer"
+        return status, reason
     if certificate.holds(DEFAULT_ACCURACY if accuracy is None else accuracy):
         # Without a bound there is only the solver's word for optimality.
         proven = certificate.lower_bound is not None or status is Status.OPTIMAL
-        return (Status.OPTIMAL if proven else Status.INACCURATE), reason
+        return (Status.OPTIMAL if proven else status), reason
     worst = f"largest violation {certificate.largest_violation:.1e}"
     if certificate.relative_gap is not None:
         worst += f", relative gap {certificate.relative_gap:.1e}"
-    return Status.INACCURATE, f"{reason}; certified: {worst}"
+    return (status if status is Status.LIMIT else Status.INACCURATE), f"{reason}; certified: {worst}"
 
 
 def _raise_or_warn(solution: Solution) -> None:

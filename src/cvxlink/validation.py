@@ -6,8 +6,11 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 from .errors import InvalidInput
+
+LARGEST_COORDINATE = 1e150
 
 
 def as_points(X: Any) -> np.ndarray:
@@ -15,10 +18,9 @@ def as_points(X: Any) -> np.ndarray:
 
     Pandas frames, lists and integer arrays are accepted.
     """
-    try:
-        points = np.asarray(X, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise InvalidInput(f"X must be numbers only, one row a point: {error}") from error
+    if issparse(X):
+        raise InvalidInput("X is sparse; give X.toarray()")
+    points = real_array(X, "X")
     if points.ndim != 2 or 0 in points.shape:
         raise InvalidInput(f"X must be two-dimensional, one row a point, and not empty; its shape is {points.shape}")
     bad = ~np.isfinite(points)
@@ -28,14 +30,39 @@ def as_points(X: Any) -> np.ndarray:
             f"X has {bad.sum()} entries that are NaN or infinite, the first in row {row}, column {column}; "
             f"drop or impute them first"
         )
+    if abs(points).max() > LARGEST_COORDINATE:
+        raise InvalidInput(f"X has entries as large as {abs(points).max():.0e}, whose distances overflow; rescale it")
     return points
+
+
+def real_array(values: Any, name: str) -> np.ndarray:
+    """Return a new array of real numbers; entries that a masked array hides become NaN."""
+    if np.iscomplexobj(values):
+        raise InvalidInput(f"{name} is complex; give real numbers")
+    try:
+        array = np.ma.filled(np.ma.asarray(values, dtype=float), np.nan) if np.ma.isMA(values) else values
+        return np.array(array, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(f"{name} must hold numbers only, in rows of equal length") from error
+
+
+def as_permutation(order: Any, n: int) -> np.ndarray:
+    """Return a renumbering of n points."""
+    array = np.asarray(order)
+    if array.dtype.kind not in "iu" or array.shape != (n,) or not np.array_equal(np.sort(array), np.arange(n)):
+        raise InvalidInput(f"order must hold each of the numbers 0 … {n - 1} once")
+    return array
 
 
 def as_labels(y: Any, n: int | None = None) -> np.ndarray:
     """Return labels as a one-dimensional array, of length n if n is given."""
     labels = np.asarray(y)
-    if labels.ndim != 1:
-        raise InvalidInput(f"labels must be one-dimensional; their shape is {labels.shape}")
+    if labels.dtype.kind == "O":  # names, perhaps with None or NaN for unknown
+        unknown = [label is None or label != label for label in labels.ravel()]
+        labels = np.array(["-1" if u else str(label) for u, label in zip(unknown, labels.ravel(), strict=True)])
+        labels = labels.reshape(np.shape(y))
+    if labels.ndim != 1 or labels.dtype.kind not in "biufU":
+        raise InvalidInput(f"labels must be a list of numbers or names; their shape is {labels.shape}")
     if n is not None and len(labels) != n:
         raise InvalidInput(f"there are {len(labels)} labels for {n} points")
     if labels.dtype.kind == "f":

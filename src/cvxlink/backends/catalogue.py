@@ -13,8 +13,8 @@ from ..errors import SolverUnavailable
 from ..problem import Problem
 from ..reductions.dualisation import DualSDP
 
-# Above this order of a dense semidefinite block, Clarabel's factorisation (about the sixth power of the
-# order) is slower than SCS's eigenvalue decompositions (the third).
+# Clarabel factorises a dense block of order w as a matrix of order w²/2, SCS only takes eigenvalues of it. Measured
+# on PCP: without sparsity Clarabel takes minutes at order 141.
 DENSE_LIMIT = 60
 
 

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from numbers import Real
+from tempfile import TemporaryFile
 from threading import Event, Thread
 from typing import IO, Any
 
@@ -33,18 +34,24 @@ def run_in_child(
         task = pickle.dumps((declaration, solver, dict(options), verbose))
     except Exception as error:  # pickling runs the code of whatever objects the declaration holds
         raise InvalidProblem(f"with a time limit the program must be picklable, and it is not: {error}") from error
-    # -c and not -m: nothing may depend on the folder it is started in.
-    command = [sys.executable, "-c", "from cvxlink.backends.child import main; main()"]
-    printing = None if verbose else subprocess.DEVNULL
-    child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=printing)
-    try:
-        return _supervised(child, task, solver, time_limit)
-    finally:
-        child.kill()
-        child.wait()
-        for stream in (child.stdin, child.stdout):
-            assert stream is not None
-            stream.close()
+    # -P: nothing may depend on what lies in the folder it is started in.
+    command = [sys.executable, "-P", "-c", "from cvxlink.backends.child import main; main()"]
+    with TemporaryFile() as messages:
+        printing = None if verbose else messages
+        child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=printing)
+        try:
+            raw = _supervised(child, task, solver, time_limit)
+        finally:
+            child.kill()
+            child.wait()
+            for stream in (child.stdin, child.stdout):
+                assert stream is not None
+                stream.close()
+        if raw.crashed:
+            messages.seek(0)
+            *_, last = ["", *messages.read().decode(errors="replace").strip().splitlines()]
+            raw.failure = f"{raw.failure}: {last}" if last else raw.failure
+    return raw
 
 
 def _supervised(child: subprocess.Popen, task: bytes, solver: str, time_limit: float) -> RawResult:
@@ -72,7 +79,7 @@ def _supervised(child: subprocess.Popen, task: bytes, solver: str, time_limit: f
     if not answer:
         code = child.wait()
         how = f"by signal {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
-        return RawResult(failure=f"the process of the solver ended {how}")
+        return RawResult(failure=f"the process of the solver ended {how}", crashed=True)
     return pickle.loads(bytes(answer))
 
 

@@ -26,7 +26,7 @@ STATUSES = {
     cp.INFEASIBLE_INACCURATE: Status.INFEASIBLE,
     cp.UNBOUNDED: Status.UNBOUNDED,
     cp.UNBOUNDED_INACCURATE: Status.UNBOUNDED,
-    "infeasible_or_unbounded": Status.INFEASIBLE,
+    "infeasible_or_unbounded": Status.ERROR,
     cp.USER_LIMIT: Status.LIMIT,
     cp.SOLVER_ERROR: Status.ERROR,
 }
@@ -75,7 +75,9 @@ class RawResult:
     compile_seconds: float = 0.0
     solve_seconds: float = 0.0
     iterations: int | None = None
+    most_iterations: float = float("inf")
     limit: str | None = None
+    crashed: bool = False
 
 
 def call_cvxpy(declaration: Declaration, solver: str, options: Mapping[str, Any], verbose: bool) -> RawResult:
@@ -99,6 +101,7 @@ def call_cvxpy(declaration: Declaration, solver: str, options: Mapping[str, Any]
     raw.status = problem.status
     if raw.failure is None:
         raw.iterations = getattr(problem.solver_stats, "num_iters", None)
+        raw.most_iterations = options.get("max_iters", float("inf"))
         raw.values = {name: variable.value for name, variable in declaration.variables.items()}
         sign = -1.0 if isinstance(declaration.objective, cp.Minimize) else 1.0
         for name, group in declaration.constraints.items():
@@ -129,7 +132,7 @@ def _silent_stdout() -> Iterator[None]:
 
 
 def _multiplier(term: Any, sign: float) -> Any:
-    """Return a multiplier in our convention: for rows, the change of the optimum per unit of right-hand side."""
+    """Return a multiplier in our convention: for rows, the change of the optimum per unit of u in lhs ≤ rhs + u."""
     dual = term.dual_value
     if dual is None:
         return None
@@ -147,6 +150,8 @@ def _interpreted(raw: RawResult, solver: str) -> Attempt:
         _raise_if_unavailable(raw, solver)
         return Attempt(Status.ERROR, f"{solver}: {raw.failure}")
     status = STATUSES.get(str(raw.status), Status.ERROR)
+    if status is Status.INACCURATE and raw.iterations is not None and raw.iterations >= raw.most_iterations:
+        status = Status.LIMIT  # SCS calls an answer cut short inaccurate
     complete = bool(raw.values) and all(v is not None and np.isfinite(v).all() for v in raw.values.values())
     if status.has_answer and not complete:
         return Attempt(Status.ERROR, f"{solver} reported {raw.status!r} without an answer")

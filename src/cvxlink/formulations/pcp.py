@@ -47,10 +47,12 @@ class PCP(Problem):
     links: Links
     normalized: bool = True
 
-    cites = Citation("li2008")
+    cites = Citation("li2008", equation="1", printed_in="hu2010")
     declared_form = "paper"
 
     def __post_init__(self) -> None:
+        if not isinstance(self.graph, Graph) or not isinstance(self.links, Links):
+            raise InvalidInput("PCP takes a Graph and Links: PCP(Graph.knn(X), Links(n, must=…, cannot=…))")
         if self.links.n != self.graph.n:
             raise InvalidInput(f"the graph has {self.graph.n} points, but the links are on {self.links.n}")
         self.links.require_consistent()

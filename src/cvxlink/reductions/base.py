@@ -21,9 +21,9 @@ class Lift(ABC):
     def point(self, values: Values, duals: Values) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return variables and multipliers of the problem before, from those of the problem after."""
 
-    def status(self, status: Status) -> Status:
-        """Return what the outcome of the reduced problem says about the problem before."""
-        return status
+    def status(self, status: Status) -> tuple[Status, str]:
+        """Return what the outcome of the reduced problem says about the problem before, and a word on why."""
+        return status, ""
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,6 +15,7 @@ together is read from the constraints themselves, so a formulation with soft lin
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +24,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from ..errors import InfeasibleProblem, ReductionRefused
-from ..linear_sdp import LinearSDP, Rows
+from ..linear_sdp import FixedEntry, LinearSDP, Rows
 from ..problem import Problem
 from .base import Lift, Reduced, Reduction, Values
 
@@ -41,17 +42,20 @@ class Contraction(Reduction):
     def apply(self, problem: Problem) -> Reduced:
         """Return the problem on blocks."""
         original = problem.linear_sdp()
-        forced = _forced_pairs(original)
-        if not len(forced):
+        forced = [*_forced_by_entries(original), *_forced_by_distance(original)]
+        if not forced:
             raise ReductionRefused(
-                f"no two points are forced together: that takes equations fixing "
-                f"{original.variable}_ii = {original.variable}_jj = {original.variable}_ij"
+                "no two points are seen to be forced together: that takes equations K_ii = K_jj = K_ij = a > 0, "
+                "or K_ii + K_jj − 2 K_ij = 0".replace("K_", f"{original.variable}_")
             )
         n = original.n
-        links = sp.csr_array((np.ones(len(forced)), (forced[:, 0], forced[:, 1])), shape=(n, n))
-        c, blocks = connected_components(links, directed=False)
-        contracted, row_map = _on_blocks(original, blocks, c)
-        return Reduced(contracted, ContractionLift(original, contracted, blocks, row_map, forced))
+        i, j = np.array([pair.points for pair in forced]).T
+        c, blocks = connected_components(sp.csr_array((np.ones(len(i)), (i, j)), shape=(n, n)), directed=False)
+        contracted, row_map, factors = _on_blocks(original, blocks, c)
+        stiffening = np.zeros(len(original.b))
+        for pair in forced:
+            np.add.at(stiffening, list(pair.rows), pair.weights)
+        return Reduced(contracted, ContractionLift(original, contracted, blocks, row_map, factors, stiffening))
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +66,8 @@ class ContractionLift(Lift):
     contracted: LinearSDP
     blocks: np.ndarray
     row_map: np.ndarray  # original row → row after contraction, or −1 where it became 0 = 0
-    forced: np.ndarray  # i, j and the rows that fix K_ii, K_jj, K_ij
+    factors: np.ndarray  # original row = factor × row after contraction
+    stiffening: np.ndarray  # multipliers v with −A*(v) = Σ (e_i−e_j)(e_i−e_j)ᵀ over forced pairs and bᵀv = 0
 
     def point(self, values: Values, duals: Values) -> tuple[dict[str, Any], dict[str, Any]]:
         """Spread K' over the points of each block."""
@@ -71,7 +76,7 @@ class ContractionLift(Lift):
         if not all(g.name in duals for g in self.contracted.rows):
             return lifted, {}
         y = self.multipliers(self.contracted.joined(duals))
-        return lifted, {**self.original.split(y), self.original.cone: self.original.slack(y)}
+        return lifted, {**self.original.split(y), self.original.cone: self.original.slack(y).toarray()}
 
     def multipliers(self, reduced: np.ndarray) -> np.ndarray:
         r"""Return multipliers of all original rows.
@@ -81,79 +86,96 @@ class ContractionLift(Lift):
         """
         y = np.zeros(len(self.row_map))
         kept, first = np.unique(self.row_map, return_index=True)
-        y[first[kept >= 0]] = reduced[kept[kept >= 0]]
+        first, kept = first[kept >= 0], kept[kept >= 0]
+        y[first] = reduced[kept] / self.factors[first]
         stiffness = STIFFNESS * (abs(self.original.C).max() if self.original.C.nnz else 1.0)
-        _, _, ii, jj, ij = self.forced.T
-        for rows, amount in ((ii, -stiffness), (jj, -stiffness), (ij, 2 * stiffness)):
-            weights = np.array([self._weight(r) for r in rows])
-            np.add.at(y, rows, amount / weights)
-        return y
+        return y + stiffness * self.stiffening
 
     def restrict(self, y: np.ndarray) -> np.ndarray:
         """Return multipliers of the contracted rows: the sums over the rows merged into each."""
         reduced = np.zeros(len(self.contracted.b))
         kept = self.row_map >= 0
-        np.add.at(reduced, self.row_map[kept], y[kept])
+        np.add.at(reduced, self.row_map[kept], (self.factors * y)[kept])
         return reduced
 
-    def _weight(self, row: int) -> float:
-        """Return a in a row that reads a·K_ij = b."""
-        for g in self.original.rows:
-            if row < len(g):
-                return float(g.A.data[g.A.indptr[row] : g.A.indptr[row + 1]].sum())
-            row -= len(g)
-        raise IndexError(row)
+
+@dataclass(frozen=True)
+class ForcedPair:
+    """Two points forced together, and the multiples of rows that add up to −(K_ii + K_jj − 2 K_ij) = 0."""
+
+    points: tuple[int, int]
+    rows: tuple[int, ...]
+    weights: tuple[float, ...]
 
 
-def _forced_pairs(sdp: LinearSDP) -> np.ndarray:
-    """Return i, j and the rows fixing K_ii, K_jj, K_ij, for the pairs with all three equal and positive."""
-    fixed: dict[tuple[int, int], tuple[float, int]] = {}
-    for i, j, value, row in sdp.fixed_entries():
-        known = fixed.setdefault((i, j), (value, row))[0]
-        if not _same(known, value):
-            raise InfeasibleProblem(f"entry ({i}, {j}) is required to be {known:g} and {value:g} at once")
-    forced = []
-    for (i, j), (value, row) in fixed.items():
-        if i != j and (i, i) in fixed and (j, j) in fixed:
-            (vi, ri), (vj, rj) = fixed[i, i], fixed[j, j]
-            if value > 0 and _same(value, vi) and _same(value, vj):
-                forced.append((i, j, ri, rj, row))
-            elif value**2 > vi * vj * (1 + 1e-9) + 1e-12:
-                raise InfeasibleProblem(
-                    f"entry ({i}, {j}) is required to be {value:g}, but the diagonal entries {vi:g} and {vj:g} "
-                    f"of a semidefinite matrix allow at most {np.sqrt(max(vi * vj, 0)):g}"
-                )
-    return np.array(forced, dtype=int).reshape(-1, 5)
+def _forced_by_entries(sdp: LinearSDP) -> Iterator[ForcedPair]:
+    """Yield the pairs for which K_ii, K_jj and K_ij are fixed at the same positive value."""
+    fixed: dict[tuple[int, int], FixedEntry] = {}
+    for entry in sdp.fixed_entries():
+        known = fixed.setdefault(entry.place, entry).value
+        if not _same(known, entry.value):
+            raise InfeasibleProblem(f"entry {entry.place} is required to be {known:g} and {entry.value:g} at once")
+    for (i, j), entry in fixed.items():
+        if i == j or (i, i) not in fixed or (j, j) not in fixed:
+            continue
+        ii, jj = fixed[i, i], fixed[j, j]
+        # Exactly equal: 1 − 1e-13 would let the two vectors differ by 4e-7.
+        if entry.value > 0 and entry.value == ii.value == jj.value:
+            weights = (-1 / ii.weight, -1 / jj.weight, 2 / entry.weight)
+            yield ForcedPair((i, j), (ii.row, jj.row, entry.row), weights)
+        elif entry.value**2 > ii.value * jj.value * (1 + 1e-9) + 1e-12:
+            raise InfeasibleProblem(
+                f"entry ({i}, {j}) is required to be {entry.value:g}, but the diagonal entries {ii.value:g} and "
+                f"{jj.value:g} of a semidefinite matrix allow at most {np.sqrt(max(ii.value * jj.value, 0)):g}"
+            )
+
+
+def _forced_by_distance(sdp: LinearSDP) -> Iterator[ForcedPair]:
+    """Yield the pairs for which one row reads a (K_ii + K_jj − 2 K_ij) = 0."""
+    start = 0
+    for g in sdp.rows:
+        for r in np.flatnonzero((np.diff(g.A.indptr) == 4) & (g.b == 0) & (g.sense == "==")):
+            where = slice(g.A.indptr[r], g.A.indptr[r + 1])
+            entries = {
+                divmod(int(c), sdp.n): float(w) for c, w in zip(g.A.indices[where], g.A.data[where], strict=True)
+            }
+            diagonal = [i for i, j in entries if i == j]
+            if len(diagonal) == 2:
+                i, j = diagonal
+                a = entries[i, i]
+                if entries[j, j] == a and entries.get((i, j)) == entries.get((j, i)) == -a:
+                    yield ForcedPair((i, j), (start + int(r),), (-1 / a,))
+        start += len(g)
 
 
 def _same(a: float, b: float) -> bool:
     return abs(a - b) <= 1e-12 * max(1.0, abs(a), abs(b))
 
 
-def _on_blocks(sdp: LinearSDP, blocks: np.ndarray, c: int) -> tuple[LinearSDP, np.ndarray]:
-    """Replace point numbers by block numbers; drop rows that became alike or empty."""
+def _on_blocks(sdp: LinearSDP, blocks: np.ndarray, c: int) -> tuple[LinearSDP, np.ndarray, np.ndarray]:
+    """Replace point by block numbers, scale rows to coefficients that sum to one, drop those now alike or empty."""
     P = sp.csr_array((np.ones(sdp.n), (np.arange(sdp.n), blocks)), shape=(sdp.n, c))
     C = sp.csr_array(P.T @ sdp.C @ P)
     seen: dict[Any, tuple[int, float]] = {}
-    row_map = []
-    groups = []
+    row_map, factors, groups = [], [], []
     for g in sdp.rows:
-        part = g.A.tocoo()
-        columns = blocks[part.col // sdp.n] * c + blocks[part.col % sdp.n]
-        A = sp.csr_array((part.data, (part.row, columns)), shape=(len(g), c * c))
-        A.sum_duplicates()
-        A.data[abs(A.data) < 1e-14] = 0
-        A.eliminate_zeros()
+        A, b = _merged_columns(g, sdp.n, blocks, c), g.b.copy()
         kept = []
         for r in range(len(g)):
             where = slice(A.indptr[r], A.indptr[r + 1])
-            side = float(g.b[r])
             if where.start == where.stop:
-                if (g.sense == "==" and abs(side) > 1e-9) or (g.sense == "<=" and side < -1e-9):
-                    raise InfeasibleProblem(f"row {r} of {g.name!r} reads 0 {g.sense} {side:g} for merged points")
+                if (g.sense == "==" and abs(b[r]) > 1e-9) or (g.sense == "<=" and b[r] < -1e-9):
+                    raise InfeasibleProblem(f"row {r} of {g.name!r} reads 0 {g.sense} {b[r]:g} for merged points")
                 row_map.append(-1)
+                factors.append(1.0)
                 continue
+            factor = float(abs(A.data[where]).sum())
+            if g.sense == "==" and A.data[where.start] < 0:
+                factor = -factor
+            A.data[where] /= factor
+            b[r] /= factor
             # Inequalities with different sides are different constraints; equations would contradict each other.
+            side = float(b[r])
             key = (g.sense, A.indices[where].tobytes(), A.data[where].tobytes(), side if g.sense == "<=" else None)
             if key not in seen:
                 seen[key] = (len(seen), side)
@@ -165,6 +187,21 @@ def _on_blocks(sdp: LinearSDP, blocks: np.ndarray, c: int) -> tuple[LinearSDP, n
                     f"the same quantity is required to be {known:g} and {side:g}"
                 )
             row_map.append(number)
+            factors.append(factor)
         if kept:
-            groups.append(Rows(g.name, sp.csr_array(A[kept]), g.b[kept], g.sense))
-    return LinearSDP(C, tuple(groups), sdp.offset, sdp.variable, sdp.cone), np.array(row_map, dtype=int)
+            groups.append(Rows(g.name, sp.csr_array(A[kept]), b[kept], g.sense))
+    contracted = LinearSDP(C, tuple(groups), sdp.offset, sdp.variable, sdp.cone)
+    return contracted, np.array(row_map, dtype=int), np.array(factors)
+
+
+def _merged_columns(g: Rows, n: int, blocks: np.ndarray, c: int) -> sp.csr_array:
+    """Return the coefficients on blocks, without those that cancel but for rounding."""
+    part = g.A.tocoo()
+    place = (part.row, blocks[part.col // n] * c + blocks[part.col % n])
+    A = sp.csr_array((part.data, place), shape=(len(g), c * c))
+    sizes = sp.csr_array((abs(part.data), place), shape=(len(g), c * c))
+    for matrix in (A, sizes):
+        matrix.sum_duplicates()  # both then store the same entries in the same order
+    A.data[abs(A.data) <= 4 * np.finfo(float).eps * sizes.data] = 0
+    A.eliminate_zeros()
+    return A

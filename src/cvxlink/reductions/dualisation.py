@@ -82,7 +82,7 @@ class DualSDP(Problem):
         """The order of the largest dense block that chordal decomposition leaves of S.
 
         It is the largest column of the Cholesky factor of a matrix with the pattern of S, ordered for little
-        fill. Interior-point codes that decompose S pay about its fourth power; those that cannot pay n's.
+        fill. What an interior-point code that decomposes S has to pay grows with it, not with n.
         """
         ones = self.primal.slack(np.ones(len(self.primal.b)))
         pattern = abs(self.primal.C) + abs(ones) + sp.eye_array(self.primal.n)
@@ -102,9 +102,14 @@ class DualLift(Lift):
         primal = self.dual.primal
         y = np.ravel(values["y"])
         lifted = {primal.variable: duals["slack"]} if "slack" in duals else {}
-        return lifted, {**primal.split(y), primal.cone: primal.slack(y)}
+        return lifted, {**primal.split(y), primal.cone: primal.slack(y).toarray()}
 
-    def status(self, status: Status) -> Status:
-        """Exchange unbounded and infeasible."""
-        swapped = {Status.UNBOUNDED: Status.INFEASIBLE, Status.INFEASIBLE: Status.UNBOUNDED}
-        return swapped.get(status, status)
+    def status(self, status: Status) -> tuple[Status, str]:
+        """Translate: an unbounded dual means infeasible, an infeasible dual unbounded or infeasible."""
+        if status is Status.UNBOUNDED:
+            return Status.INFEASIBLE, "of the dual"
+        if status is Status.INFEASIBLE:
+            if self.dual.primal.has_evident_point():
+                return Status.UNBOUNDED, "of the dual"
+            return Status.ERROR, "of the dual, so the problem is unbounded or infeasible; its declared form tells which"
+        return status, ""
