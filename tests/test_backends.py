@@ -30,6 +30,8 @@ def test_the_solvers_the_tests_need_are_installed():
 def test_unavailable_solvers_say_what_to_do(small_pcp, name, says):
     with pytest.raises(cl.SolverUnavailable, match=says):
         small_pcp.solve(solver=name)
+    with pytest.raises(cl.SolverUnavailable, match=says):
+        small_pcp.explain(solver=name)
 
 
 def test_solver_names_may_be_in_small_letters(small_pcp):
@@ -209,6 +211,58 @@ problem.solve(solver="CLARABEL", form="paper", presolve=False, time_limit=500)
             assert file.read() == ""  # a zombie nobody has buried yet
     except OSError:
         pass  # gone altogether
+
+
+def test_a_verdict_that_can_be_refuted_is_not_passed_on(monkeypatch, small_pcp):
+    honest = backend.call_cvxpy
+    for reported in ("infeasible", "unbounded"):
+
+        def lying(*arguments, reported=reported):
+            raw = honest(*arguments)
+            raw.status = reported
+            return raw
+
+        monkeypatch.setattr(backend, "call_cvxpy", lying)
+        solution = small_pcp.solve(solver="CLARABEL", form="paper", strict=False)
+        assert solution.status is cl.Status.ERROR
+        assert "feasible point" in solution.reason or "bound the trace" in solution.reason
+
+
+def test_an_answer_beyond_hope_is_an_error(small_pcp):
+    solution = small_pcp.solve(solver="SDPA", solver_options={"maxIteration": 1}, strict=False)
+    assert solution.status is cl.Status.ERROR and "relative gap" in solution.reason
+
+
+def test_solving_in_threads_leaves_standard_output_alone(capfd, small_pcp):
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(4) as pool:
+        values = [s.value for s in pool.map(lambda _: small_pcp.solve(solver="SDPA"), range(8))]
+    print("still here", flush=True)
+    assert "still here" in capfd.readouterr().out
+    np.testing.assert_allclose(values, values[0], atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ({"accuracy": "x"}, "accuracy"),
+        ({"presolve": "no"}, "presolve"),
+        ({"solver_options": "x"}, "dictionary"),
+        ({"solver_options": {"verbose": True}}, r"solve\(verbose=…\)"),
+    ],
+)
+def test_arguments_of_the_wrong_kind_are_named(small_pcp, arguments, says):
+    with pytest.raises(cl.InvalidInput, match=says):
+        small_pcp.solve(**arguments)
+
+
+def test_solutions_can_be_pickled(small_pcp):
+    import pickle
+
+    solution = small_pcp.solve()
+    again = pickle.loads(pickle.dumps(solution))
+    assert again.value == solution.value and str(again.plan) == str(solution.plan)
 
 
 @pytest.mark.parametrize("limit", [0, -1, float("nan"), float("inf"), "60"])

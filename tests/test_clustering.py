@@ -109,6 +109,10 @@ def test_unknown_method_and_too_few_clusters_for_the_links(small_pcp):
     solution = small_pcp.solve()
     with pytest.raises(cl.InvalidInput, match="there are kernel-kmeans, spectral, kmeans"):
         solution.cluster(3, method="ward")
+    with pytest.warns(cl.LinkWarning, match="24 blocks; with 26 clusters"):
+        solution.cluster(26, random_state=0)
+    with pytest.raises(cl.InvalidInput, match="n_clusters"):
+        solution.cluster("3")
     triangle = cl.PCP(small_pcp.graph, cl.Links(30, cannot=[(0, 10), (10, 20), (0, 20)])).solve()
     with pytest.warns(cl.LinkWarning, match="at least 3 clusters"):
         triangle.cluster(2, random_state=0)

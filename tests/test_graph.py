@@ -142,6 +142,14 @@ def test_renumbering_points_renumbers_the_graph(seed):
         (lambda: cl.Graph.from_affinity([[0, np.inf], [np.inf, 0]]), "NaN or infinite"),
         (lambda: cl.Graph.from_affinity(np.ones((2, 3))), "square"),
         (lambda: cl.Graph.from_affinity(np.ones(3)), "matrix"),
+        (lambda: cl.Graph.from_affinity("x"), "numbers only"),
+        (lambda: cl.Graph.from_affinity(1j * np.ones((2, 2))), "complex"),
+        (lambda: cl.Graph(np.ones((2, 2))), "Graph.from_affinity"),
+        (lambda: cl.Graph(sp.csr_array([[0, 1.0], [0, 0]])), "not symmetric"),
+        (lambda: cl.Graph.knn(1e200 * np.eye(4), 2), "overflow"),
+        (lambda: cl.Graph.knn(sp.eye_array(4), 2), "toarray"),
+        (lambda: cl.Graph.knn(np.ma.masked_equal(np.eye(4), 1), 2), "NaN"),
+        (lambda: cl.Graph.knn(1j * np.eye(4), 2), "complex"),
     ],
 )
 def test_bad_input_is_named(call, says):

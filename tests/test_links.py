@@ -159,6 +159,43 @@ def test_labels_link_every_known_pair():
     assert links.cannot.tolist() == [[0, 3], [2, 3]]
 
 
+@pytest.mark.parametrize(
+    "labels",
+    [["a", "b", -1, "a"], ["a", "b", None, "a"], pd.Series(["a", "b", np.nan, "a"]), np.array(["a", "b", "-1", "a"])],
+)
+def test_unknown_labels_among_names(labels):
+    links = cl.Links.from_labels(labels)
+    assert links.must.tolist() == [[0, 3]] and links.cannot.tolist() == [[0, 1], [1, 3]]
+
+
+def test_links_cannot_be_changed_in_place():
+    with pytest.raises(ValueError, match="read-only"):
+        cl.Links(3, must=[(0, 1)]).must[0, 0] = 2
+
+
+@pytest.mark.parametrize("order", [[0, 1], [0, 0, 1], None, "abc", [0.0, 1.0, 2.0]])
+def test_renumbering_takes_a_permutation(order):
+    with pytest.raises(cl.InvalidInput, match="each of the numbers 0 … 2 once"):
+        cl.Links(3).permuted(order)
+    with pytest.raises(cl.InvalidInput, match="each of the numbers 0 … 2 once"):
+        cl.Graph.from_affinity(np.ones((3, 3))).permuted(order)
+
+
+def test_tables_and_files_that_cannot_be(tmp_path):
+    with pytest.raises(cl.InvalidInput, match="equally long"):
+        cl.Links.from_table({"i": [0], "j": [1, 2], "kind": ["must"]}, n=3)
+    with pytest.raises(cl.InvalidInput, match="columns i, j and kind"):
+        cl.Links.from_table(pd.DataFrame({"i": [0]}), n=3)
+    with pytest.raises(cl.InvalidInput, match="cannot be written"):
+        cl.Links(3).save(tmp_path / "none" / "x.csv")
+    (tmp_path / "latin.csv").write_bytes("i,j,kind\n0,1,müst\n".encode("latin-1"))
+    with pytest.raises(cl.InvalidInput, match="UTF-8"):
+        cl.Links.load(tmp_path / "latin.csv", n=3)
+    (tmp_path / "far.csv").write_text("i,j,kind\n0,1000000000000000000000000000000,must\n")
+    with pytest.raises(cl.InvalidInput, match=r"far.csv: the must-link \(0, 1e\+30\) names a point outside"):
+        cl.Links.load(tmp_path / "far.csv", n=3)
+
+
 def test_sampling_a_number_of_links():
     links = cl.Links.sample(Y, n_links=20, random_state=0)
     assert len(links) == 20

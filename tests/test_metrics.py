@@ -44,6 +44,18 @@ def test_scores_of_a_perfect_and_a_renamed_clustering():
     assert "violated" not in cl.metrics.scores(y, y)
 
 
+def test_what_cannot_be_scored_is_refused():
+    y = np.array([0, 0, 1, 1])
+    for score in (cl.metrics.nmi, cl.metrics.error, cl.metrics.pairwise_accuracy, cl.metrics.scores):
+        for labels in (y[:2], [0, 0, 1, np.nan], np.eye(2)):
+            with pytest.raises(cl.InvalidInput):
+                score(y, labels)
+        with pytest.raises(cl.InvalidInput, match="no points"):
+            score([], [])
+    with pytest.raises(cl.InvalidInput, match="Links object"):
+        cl.metrics.scores(y, y, [(0, 1)])
+
+
 def test_lengths_must_agree():
     with pytest.raises(cl.InvalidInput, match="2 labels for 3 points"):
         cl.metrics.scores([0, 1, 1], [0, 1])

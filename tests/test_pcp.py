@@ -125,6 +125,12 @@ def test_contradictory_links_never_reach_a_solver(monkeypatch):
     assert caught.value.path == (0, 1, 2)
 
 
+def test_arguments_of_the_wrong_kind_are_named():
+    for arguments in ((np.eye(3), cl.Links(3)), (path_graph(3), [(0, 1)]), (cl.Links(3), path_graph(3))):
+        with pytest.raises(cl.InvalidInput, match="PCP takes a Graph and Links"):
+            cl.PCP(*arguments)
+
+
 def test_links_and_graph_must_be_on_the_same_points():
     with pytest.raises(cl.InvalidInput, match="graph has 3 points, but the links are on 4"):
         cl.PCP(path_graph(3), cl.Links(4))

@@ -308,6 +308,47 @@ def test_a_parameter_without_a_value_is_named():
         Parametric(np.eye(2)).solve()
 
 
+def test_undeclared_variables_and_numbers_that_are_none_are_named():
+    class Undeclared(MaxCut):
+        def objective(self, X):
+            return cp.Minimize(cp.trace(X) + cp.Variable(name="t"))
+
+    class Infinite(MaxCut):
+        def constraints(self, X):
+            return {**super().constraints(X), "bound": X[0, 1] <= np.inf}
+
+    class Complex(MaxCut):
+        def variables(self):
+            return {"X": cp.Variable((2, 2), hermitian=True)}
+
+    for bad, says in (
+        (Undeclared, "variable t that variables"),
+        (Infinite, "'bound' has a constant"),
+        (Complex, "real"),
+    ):
+        with pytest.raises(cl.InvalidProblem, match=says):
+            bad(np.eye(2)).solve()
+
+
+def test_a_formulation_may_yield_an_embedding():
+    class Centred(cl.Problem):
+        def variables(self):
+            return {"Z": cp.Variable((6, 2))}
+
+        def objective(self, Z):
+            return cp.Minimize(cp.sum_squares(Z - np.repeat([[0, 0], [5, 5]], 3, axis=0)))
+
+        def constraints(self, Z):
+            return {"centred": cp.sum(Z, axis=0) == 0}
+
+        def embedding_of(self, values):
+            return values["Z"]
+
+    solution = Centred().solve()
+    labels = solution.cluster(2, random_state=0)
+    assert len(set(labels[:3])) == len(set(labels[3:])) == 1 and labels[0] != labels[3]
+
+
 def test_latex_becomes_plain_characters():
     from cvxlink.mathematics import expression, plain
 

@@ -130,6 +130,50 @@ def test_nearly_forced_is_not_forced():
     assert solution.certificate.lower_bound <= -100 * np.sqrt(2 * 5e-13)
 
 
+def test_must_links_as_zero_distances_are_seen_too(small_pcp):
+    class Own(cl.Problem):
+        def variables(self):
+            return {"K": cp.Variable((30, 30), symmetric=True)}
+
+        def objective(self, K):
+            return cp.Minimize(cp.trace(small_pcp.L.toarray() @ K))
+
+        def constraints(self, K):
+            (i, j), (k, l), d = small_pcp.links.must.T, small_pcp.links.cannot.T, cp.diag(K)  # noqa: E741
+            return {"unit": d == 1, "must": 3 * (d[i] + d[j] - 2 * K[i, j]) == 0, "cannot": K[k, l] == 0, "psd": K >> 0}
+
+    reference, own = small_pcp.solve(solver="CLARABEL"), Own().solve(solver="CLARABEL")
+    assert own.plan.program.primal.n == small_pcp.links.n_blocks
+    assert own.value == pytest.approx(reference.value, abs=1e-6)
+    assert own.certificate.upper_bound - own.certificate.lower_bound < 1e-5
+    # Its lifted multipliers make the slack semidefinite, as far as any can.
+    assert np.linalg.eigvalsh(own.duals["psd"])[0] > -1e-5
+    hidden = Own().solve(solver="SDPA", presolve=False, strict=False)
+    assert hidden.certificate.lower_bound <= reference.certificate.upper_bound
+
+
+def test_without_an_upper_bound_violations_are_weighed_by_their_multipliers(small_pcp):
+    class Hidden(cl.Problem):
+        """Must-links as equal rows, which contraction does not recognise."""
+
+        def variables(self):
+            return {"K": cp.Variable((30, 30), symmetric=True)}
+
+        def objective(self, K):
+            return cp.Minimize(cp.sum(cp.multiply(small_pcp.L, K)))
+
+        def constraints(self, K):
+            (i, j), (k, l) = small_pcp.links.must.T, small_pcp.links.cannot.T  # noqa: E741
+            return {"unit": cp.diag(K) == 1, "must": K[i, :] == K[j, :], "cannot": K[k, l] == 0, "psd": K >> 0}
+
+    optimum = small_pcp.solve(solver="CLARABEL").value
+    assert "seen" in cl.Contraction().refuses(Hidden())
+    for solver in ("CLARABEL", "SDPA"):
+        solution = Hidden().solve(solver=solver, form="declared", strict=False)
+        wrong = abs(solution.value - optimum) / (1 + optimum) > 1e-4
+        assert not (wrong and solution.status is cl.Status.OPTIMAL)
+
+
 def test_rows_that_differ_by_a_factor_are_one_row():
     class Doubled(MaxCut):
         def constraints(self, X):

@@ -35,7 +35,7 @@ def error(y: Any, labels: Any) -> float:
 
 
 def pairwise_accuracy(y: Any, labels: Any, links: Links | None = None) -> float:
-    """Fraction of pairs rightly put together or apart; with links, over the pairs that are not linked (NaN if all are)."""
+    """Fraction of pairs rightly put together or apart; with links, over those not linked (NaN if all are)."""
     y, labels = _both(y, labels)
     (apart, false_together), (false_apart, together) = pair_confusion_matrix(y, labels)
     right, total = (apart + together) / 2, (apart + together + false_together + false_apart) / 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass
 
-from .backends.catalogue import choose_solver, require_solver
+from .backends.catalogue import choose_solver, require_semidefinite, require_solver
 from .errors import FormUnavailable, ReductionRefused
 from .problem import Problem, Sizes
 from .reductions import Contraction, Dualisation, Reduced, Reduction, Scaling
@@ -100,6 +100,8 @@ def make_plan(problem: Problem, *, solver: str | None, form: str | None, presolv
                 ) from refusal
             steps.append(Step("dualisation", str(refusal), sizes_of(current)))
             form = problem.declared_form
+    if solver and sizes_of(current).psd:
+        require_semidefinite(solver)
     chosen, why = (solver, "as asked for") if solver else choose_solver(current)
     return Plan(problem, form, tuple(steps), current, chosen, why)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.decomposition import PCA
 
-from .errors import MissingDependency
+from .errors import InvalidInput, MissingDependency
 from .links import Links
 from .validation import as_labels, as_points
 
@@ -31,21 +31,21 @@ def projected(X: Any) -> np.ndarray:
 def plot_clusters(X: Any, labels: Any, ax: Axes | None = None, title: str = "") -> Axes:
     """Draw points coloured by label."""
     ax = _axes(ax)
-    points, labels = projected(X), as_labels(labels)
+    points = projected(X)
+    labels = as_labels(labels, len(points))
     for k, label in enumerate(np.unique(labels)):
         members = labels == label
         x, y = points[members].T
         ax.scatter(x, y, s=18, color=COLOURS[k % len(COLOURS)], label=str(label), linewidths=0)
-    ax.set_title(title)
-    ax.set_xticks([])
-    ax.set_yticks([])
-    return ax
+    return _bare(ax, title)
 
 
 def plot_links(X: Any, links: Links, ax: Axes | None = None, title: str = "") -> Axes:
     """Draw the data in grey with must-links as full black and cannot-links as dashed red lines."""
     ax = _axes(ax)
     points = projected(X)
+    if links.n != len(points):
+        raise InvalidInput(f"there are {len(points)} points, but the links are on {links.n}")
     ax.scatter(points[:, 0], points[:, 1], s=14, color="#BBBBBB", linewidths=0)
     styles = {"must": ("black", "-"), "cannot": (CANNOT, "--")}
     for kind, (colour, line) in styles.items():
@@ -55,10 +55,7 @@ def plot_links(X: Any, links: Links, ax: Axes | None = None, title: str = "") ->
             ax.plot(*points[[i, j]].T, line, color=colour, linewidth=1.2, marker="o", markersize=3.5, label=name)
     if len(links):
         ax.legend(loc="best", fontsize=8, framealpha=0.9)
-    ax.set_title(title)
-    ax.set_xticks([])
-    ax.set_yticks([])
-    return ax
+    return _bare(ax, title)
 
 
 def plot_kernel(K: np.ndarray, labels: Any = None, ax: Axes | None = None, title: str = "") -> Axes:
@@ -71,10 +68,7 @@ def plot_kernel(K: np.ndarray, labels: Any = None, ax: Axes | None = None, title
             ax.axhline(edge - 0.5, color="black", linewidth=0.7)
             ax.axvline(edge - 0.5, color="black", linewidth=0.7)
     ax.figure.colorbar(image, ax=ax, shrink=0.75)
-    ax.set_title(title)
-    ax.set_xticks([])
-    ax.set_yticks([])
-    return ax
+    return _bare(ax, title)
 
 
 def save_overview(path: str | Path, X: Any, links: Links, K: np.ndarray, labels: Any) -> Path:
@@ -85,8 +79,21 @@ def save_overview(path: str | Path, X: Any, links: Links, K: np.ndarray, labels:
     plot_kernel(K, labels, middle, "learnt kernel, ordered by cluster")
     plot_clusters(X, labels, right, "clusters")
     path = Path(path)
-    figure.savefig(path, dpi=130)
+    if path.suffix == "":
+        path = path.with_suffix(".png")
+    try:
+        figure.savefig(path, dpi=130)
+    except (OSError, ValueError) as error:
+        raise InvalidInput(f"the picture cannot be saved as {path}: {error}") from error
     return path
+
+
+def _bare(ax: Any, title: str) -> Any:
+    """Set the title and take the ticks away: coordinates of a projection mean nothing."""
+    ax.set_title(title)
+    ax.set_xticks([])
+    ax.set_yticks([])
+    return ax
 
 
 def _axes(ax: Any) -> Any:

@@ -9,8 +9,8 @@ from typing import Any
 
 from .backends.catalogue import tolerances
 from .backends.cvxpy import Attempt, run
-from .certificate import Certificate, certify
-from .errors import InaccurateWarning, InfeasibleProblem, InvalidInput, SolveFailed
+from .certificate import Certificate, Face, certify
+from .errors import InaccurateWarning, InfeasibleProblem, InvalidInput, ReductionRefused, SolveFailed
 from .plan import Plan, make_plan
 from .problem import Problem
 from .solution import Solution, Timings
@@ -18,6 +18,8 @@ from .status import Status
 
 # What a first-order solver can certify in reasonable time; interior-point codes go far below it anyway.
 DEFAULT_ACCURACY = 1e-4
+# An answer as wrong as this is no answer.
+HOPELESS = 0.5
 
 
 def solve(
@@ -33,8 +35,7 @@ def solve(
     verbose: bool = False,
 ) -> Solution:
     """Solve a problem; the parameters are those of :meth:`cvxlink.Problem.solve`."""
-    if accuracy is not None and not 0 < accuracy < 1:
-        raise InvalidInput(f"accuracy must be a number between 0 and 1, or None, not {accuracy!r}")
+    _check_arguments(accuracy, solver_options, presolve)
     start = perf_counter()
     try:
         plan = make_plan(problem, solver=solver, form=form, presolve=presolve)
@@ -54,7 +55,7 @@ def solve(
 
     start = perf_counter()
     certificate = certify(problem, values, duals) if values else None
-    status, reason = _judged(status, reason, certificate, accuracy)
+    status, reason = _judged(problem, status, reason, certificate, accuracy)
     timings = Timings(
         reduce_seconds, attempt.compile_seconds, attempt.solve_seconds, lift_seconds, perf_counter() - start
     )
@@ -62,6 +63,18 @@ def solve(
     if strict:
         _raise_or_warn(solution)
     return solution
+
+
+def _check_arguments(accuracy: Any, solver_options: Any, presolve: Any) -> None:
+    if accuracy is not None and not (isinstance(accuracy, int | float) and 0 < accuracy < 1):
+        raise InvalidInput(f"accuracy must be a number between 0 and 1, or None, not {accuracy!r}")
+    if not isinstance(presolve, bool):
+        raise InvalidInput(f"presolve must be True or False, not {presolve!r}")
+    if not isinstance(solver_options, Mapping | None):
+        raise InvalidInput(f"solver_options must be a dictionary, not {solver_options!r}")
+    for name in ("solver", "verbose"):
+        if name in (solver_options or {}):
+            raise InvalidInput(f"{name!r} is no solver option but an argument of its own: solve({name}=…)")
 
 
 def _lifted(plan: Plan, attempt: Attempt) -> tuple[Status, str, dict[str, Any], dict[str, Any]]:
@@ -78,20 +91,40 @@ def _lifted(plan: Plan, attempt: Attempt) -> tuple[Status, str, dict[str, Any], 
     return (status, reason, values, duals) if worth_looking_at else (status, reason, {}, {})
 
 
-def _judged(status: Status, reason: str, certificate: Certificate | None, accuracy: float | None) -> tuple[Status, str]:
+def _judged(
+    problem: Problem, status: Status, reason: str, certificate: Certificate | None, accuracy: float | None
+) -> tuple[Status, str]:
     """Believe the certificate, not the solver."""
     if certificate is None:
         if status.has_answer:
             return Status.ERROR, f"{reason}, without the multipliers that hold the answer"
-        return status, reason
+        refuted = _refuted(problem, status)
+        return (Status.ERROR, f"{reason}, but {refuted}") if refuted else (status, reason)
     if certificate.holds(DEFAULT_ACCURACY if accuracy is None else accuracy):
         # Without a bound there is only the solver's word for optimality.
         proven = certificate.lower_bound is not None or status is Status.OPTIMAL
         return (Status.OPTIMAL if proven else status), reason
     worst = f"largest violation {certificate.largest_violation:.1e}"
-    if certificate.relative_gap is not None:
-        worst += f", relative gap {certificate.relative_gap:.1e}"
-    return (status if status is Status.LIMIT else Status.INACCURATE), f"{reason}; certified: {worst}"
+    if certificate.gap is not None:
+        worst += (
+            f", relative gap {certificate.relative_gap:.1e} (gap {certificate.gap:.1e}, value {certificate.value:.1e})"
+        )
+    if status is not Status.LIMIT:
+        status = Status.INACCURATE if certificate.holds(HOPELESS) else Status.ERROR
+    return status, f"{reason}; certified: {worst}"
+
+
+def _refuted(problem: Problem, status: Status) -> str:
+    """Return what shows a verdict without an answer to be wrong, or nothing."""
+    try:
+        sdp = Face.of(problem.linear_sdp()).sdp
+    except ReductionRefused:
+        return ""
+    if status is Status.INFEASIBLE and sdp.has_evident_point():
+        return "the problem has a feasible point"
+    if status is Status.UNBOUNDED and sdp.trace_bound() is not None:
+        return "the constraints bound the trace, and so the objective"
+    return ""
 
 
 def _raise_or_warn(solution: Solution) -> None:

@@ -24,6 +24,7 @@ class SolverNotes:
 
     get: str
     tolerances: Callable[[float], dict[str, Any]] | None = None
+    licence: str = "see its documentation for how to get one"
 
 
 def _interior(accuracy: float) -> float:
@@ -40,17 +41,19 @@ SOLVERS: dict[str, SolverNotes] = {
     "SCS": SolverNotes("pip install scs", lambda a: {"eps_abs": a / 100, "eps_rel": a / 100, "max_iters": 100_000}),
     "CVXOPT": SolverNotes(
         "pip install 'cvxlink[solvers]'",
-        lambda a: dict.fromkeys(("abstol", "reltol", "feastol"), _interior(a)),
+        lambda a: dict.fromkeys(("abstol", "reltol", "feastol"), max(1e-8, _interior(a))),  # below, it gives up
     ),
     "SDPA": SolverNotes(
         "pip install 'cvxlink[solvers]'",
         lambda a: dict.fromkeys(("epsilonStar", "epsilonDash"), 10 * _interior(a)),
     ),
     "MOSEK": SolverNotes(
-        "pip install 'cvxlink[mosek]', and put a licence file where MOSEK looks for it (free for academics)",
+        "pip install 'cvxlink[mosek]', and a licence (free for academics)",
         lambda a: {
             "mosek_params": {f"MSK_DPAR_INTPNT_CO_TOL_{which}": _interior(a) for which in ("PFEAS", "DFEAS", "REL_GAP")}
         },
+        "academics get one free from mosek.com; put the licence file where MOSEK looks for it, or name it in "
+        "MOSEKLM_LICENSE_FILE",
     ),
     "COPT": SolverNotes("pip install coptpy, and a licence"),
 }
@@ -79,6 +82,15 @@ def require_solver(name: str) -> str:
         how = f"get it with: {notes.get}" if notes else "see CVXPY's list of solvers for how to get it"
         raise SolverUnavailable(f"the solver {key} is not installed; {how}. Installed for these problems: {here}")
     raise SolverUnavailable(f"there is no solver named {name!r}; installed for these problems: {here}")
+
+
+def require_semidefinite(solver: str) -> None:
+    """Raise if CVXPY cannot hand semidefinite constraints to an installed solver."""
+    if not takes_semidefinite(solver):
+        raise SolverUnavailable(
+            f"{solver} cannot take this program: it has a semidefinite constraint; "
+            f"installed solvers that can: {', '.join(installed_sdp_solvers())}"
+        )
 
 
 def tolerances(solver: str, accuracy: float | None) -> dict[str, Any]:

@@ -29,7 +29,7 @@ def run_in_child(
 ) -> RawResult:
     """Solve in a child process and kill it when the time is up. Compiling counts, starting Python does not."""
     if not (isinstance(time_limit, Real) and 0 < time_limit < LONGEST_LIMIT):
-        raise InvalidInput(f"time_limit must be a positive number of seconds, not {time_limit!r}")
+        raise InvalidInput(f"time_limit must be seconds between 0 and {LONGEST_LIMIT:g}, not {time_limit!r}")
     try:
         task = pickle.dumps((declaration, solver, dict(options), verbose))
     except Exception as error:  # pickling runs the code of whatever objects the declaration holds

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
+import threading
 import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, redirect_stdout
 from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Any
@@ -17,7 +19,7 @@ import numpy as np
 from ..errors import SolverUnavailable
 from ..problem import Declaration, Problem
 from ..status import Status
-from .catalogue import SOLVERS, installed_sdp_solvers
+from .catalogue import SOLVERS, SolverNotes, installed_sdp_solvers
 
 STATUSES = {
     cp.OPTIMAL: Status.OPTIMAL,
@@ -114,7 +116,13 @@ def call_cvxpy(declaration: Declaration, solver: str, options: Mapping[str, Any]
 
 @contextmanager
 def _silent_stdout() -> Iterator[None]:
-    """Keep native code from printing, as SDPA does near convergence whatever its options say."""
+    """Keep SDPA from printing, as it does near convergence whatever its options say.
+
+    Standard output belongs to the whole process, so this is done only where no other thread could be using it.
+    """
+    if threading.active_count() > 1:
+        yield
+        return
     sys.stdout.flush()
     try:
         kept = os.dup(1)
@@ -124,7 +132,8 @@ def _silent_stdout() -> Iterator[None]:
     nowhere = os.open(os.devnull, os.O_WRONLY)
     try:
         os.dup2(nowhere, 1)
-        yield
+        with redirect_stdout(io.StringIO()):
+            yield
     finally:
         os.dup2(kept, 1)
         os.close(kept)
@@ -169,13 +178,12 @@ def _raise_if_unavailable(raw: RawResult, solver: str) -> None:
     message = " ".join(str(raw.failure).split()).rstrip(".")
     lowered = message.lower()
     if "license" in lowered or "licence" in lowered:
-        how = SOLVERS[solver].get if solver in SOLVERS else "install its licence"
+        how = SOLVERS[solver].licence if solver in SOLVERS else SolverNotes.licence
         raise SolverUnavailable(f"{solver} is installed but has no valid licence ({message}); {how}")
     # CVXPY's words where a solver lacks a cone or the like.
     if raw.failure_module.startswith("cvxpy") and (
         "could not be reduced" in lowered or "not supported" in lowered or "cannot solve" in lowered
     ):
         raise SolverUnavailable(
-            f"{solver} cannot take this program ({message}); "
-            f"solvers that take semidefinite constraints here: {', '.join(installed_sdp_solvers())}"
+            f"{solver} cannot take this program ({message}); try one of {', '.join(installed_sdp_solvers())}"
         )
