@@ -41,10 +41,8 @@ def cell(problem: cl.PCP, solver: str, reduced: bool, limit: float, accuracy: fl
 def shown(solution: cl.Solution) -> tuple[str, str, str]:
     """Value, certified gap and time of a cell."""
     seconds = f"{solution.timings.total:.2f}"
-    if solution.status is cl.Status.LIMIT:
-        return "stopped", "", f">{seconds}"
     if solution.certificate is None:
-        return "failed", "", seconds
+        return ("stopped", "", f">{seconds}") if solution.status is cl.Status.LIMIT else ("failed", "", seconds)
     return f"{solution.value:.6f}", f"{solution.certificate.relative_gap:.1e}", seconds
 
 
@@ -70,10 +68,8 @@ def main() -> None:
             slow = cell(problem, solver, False, arguments.time_limit, accuracy)
             print(f"{slow.timings.total:.2f} s ({slow.status})", flush=True)
             ratio = f"{slow.timings.total / fast.timings.total:.0f}"
-            if slow.status is cl.Status.LIMIT:
-                ratio = f">{ratio}"
-            elif slow.certificate is None:
-                ratio = "no answer"
+            if slow.certificate is None:
+                ratio = f">{ratio}" if slow.status is cl.Status.LIMIT else "no answer"
             rows.append((name, solver, *shown(fast), *shown(slow), ratio))
 
     head = ("instance", "solver", "value", "gap", "s", "paper: value", "gap", "s", "ratio")

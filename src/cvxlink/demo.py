@@ -72,13 +72,13 @@ def _table(results: dict, y: object) -> Table:
             table.add_row(solver, "", "no licence" if "licence" in str(result) else "unavailable")
             continue
         seconds = f"{result.timings.total:.2f} s"
-        if not result.status.has_answer:
+        if result.certificate is None:
             stopped = result.status is Status.LIMIT
             table.add_row(solver, form, "stopped" if stopped else "failed", "—", f"> {seconds}" if stopped else seconds)
             continue
         nmi = metrics.nmi(y, result.cluster(3, random_state=0))
         gap = f"{result.certificate.relative_gap:.1e}"
-        if result.status is Status.INACCURATE:
+        if result.status is not Status.OPTIMAL:
             gap += " !"
         table.add_row(solver, form, f"{result.value:.6f}", gap, seconds, f"{nmi:.3f}")
     return table

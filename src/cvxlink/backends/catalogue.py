@@ -38,7 +38,7 @@ SOLVERS: dict[str, SolverNotes] = {
         lambda a: dict.fromkeys(("tol_gap_abs", "tol_gap_rel", "tol_feas"), _interior(a) / 10),
     ),
     # SCS's residuals enter the certified gap multiplied by the order of the matrix.
-    "SCS": SolverNotes("pip install scs", lambda a: {"eps_abs": a / 100, "eps_rel": a / 100, "max_iters": 100_000}),
+    "SCS": SolverNotes("pip install scs", lambda a: {"eps_abs": a / 1000, "eps_rel": a / 1000, "max_iters": 100_000}),
     "CVXOPT": SolverNotes(
         "pip install 'cvxlink[solvers]'",
         lambda a: dict.fromkeys(("abstol", "reltol", "feastol"), max(1e-8, _interior(a))),  # below, it gives up
