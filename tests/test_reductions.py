@@ -174,6 +174,20 @@ def test_without_an_upper_bound_violations_are_weighed_by_their_multipliers(smal
         assert not (wrong and solution.status is cl.Status.OPTIMAL)
 
 
+def test_contraction_with_binding_inequalities_is_still_optimal():
+    # The identity violates "near", so there is no upper bound; the huge lifted multipliers must not count.
+    class Mixed(MaxCut):
+        def constraints(self, X):
+            return {**super().constraints(X), "must": X[0, 1] == 1, "near": X[2, 3] >= 0.9, "far": X[0, 4] <= -0.5}
+
+    L = path_graph(5).laplacian(normalized=False).toarray()
+    for solver in ("CLARABEL", "SDPA", "CVXOPT"):
+        solution = Mixed(L).solve(solver=solver)
+        assert solution.status is cl.Status.OPTIMAL
+        assert solution.certificate.upper_bound is None
+        assert solution.plan.steps[0].after.psd == (4,)
+
+
 def test_rows_that_differ_by_a_factor_are_one_row():
     class Doubled(MaxCut):
         def constraints(self, X):

@@ -64,8 +64,8 @@ class Certificate:
     scale, cost_scale : float
         The largest entry of the point and of the costs (at most 1): what violations and gap are judged against.
     sensitivity : float or None
-        What the multipliers say the violations are worth: Σ|y_r||residual_r| − min(0, λ_min(K)) tr S. It stands in for
-        the upper bound where there is none.
+        What the multipliers say the violations are worth, on blocks: Σ|y_r||residual_r| − min(0, λ_min(K)) tr S, plus
+        what averaging over blocks changes. It stands in for the upper bound where there is none.
     """
 
     value: float
@@ -170,9 +170,9 @@ def certify(problem: Problem, values: Mapping[str, Any], duals: Mapping[str, Any
     except ReductionRefused as refusal:
         return Certificate(value, violations, min_eigenvalue=eigenvalue, basis=str(refusal), scale=scale)
     K = (point[sdp.variable] + point[sdp.variable].T) / 2
-    for g in sdp.rows:  # CVXPY evaluates some expressions with other shapes than it compiles them
-        residual = sdp.split(sdp.residual(K))[g.name]
-        violations[g.name] = max(violations[g.name], float(abs(residual).max(initial=0.0)))
+    # CVXPY evaluates some expressions with other shapes than it compiles them, so the rows are looked at as well.
+    for name, residual in sdp.split(sdp.residual(K)).items():
+        violations[name] = max(violations[name], float(abs(residual).max(initial=0.0)))
     face = Face.of(sdp)
     upper = face.upper_bound(K)
     lower, basis, dimacs, sensitivity = None, "there are no multipliers", None, None
@@ -182,7 +182,7 @@ def certify(problem: Problem, values: Mapping[str, Any], duals: Mapping[str, Any
         slack = sdp.slack(y)
         Z = _slack_multiplier(sdp, duals or {}, slack)
         dimacs = dimacs_errors(sdp, K, y, Z, slack)
-        sensitivity = float(abs(y) @ abs(sdp.residual(K))) - min(0.0, eigenvalue or 0.0) * max(0.0, slack.trace())
+        sensitivity = face.sensitivity(K, y, value)
     cost_scale = min(1.0, float(abs(face.sdp.C).max()) if face.sdp.C.nnz else 1.0)
     return Certificate(value, violations, lower, upper, eigenvalue, dimacs, basis, scale, cost_scale, sensitivity)
 
@@ -260,9 +260,8 @@ class Face:
 
     def lower_bound(self, y: np.ndarray) -> tuple[float | None, str]:
         """Return a number no feasible point goes below, from any multipliers y, and what it rests on."""
-        sdp, where = self.sdp, ""
-        if self.lift is not None:
-            y, where = self.lift.restrict(y), f" on {sdp.n} blocks"
+        sdp, y = self.sdp, self.multipliers(y)
+        where = "" if self.lift is None else f" on {sdp.n} blocks"
         eigenvalue, margin = least_eigenvalue(sdp.slack(y))
         # Rounding in S(y) and bᵀy, which matters where large multipliers cancel.
         terms = (len(y) + 1) * np.finfo(float).eps
@@ -283,11 +282,7 @@ class Face:
 
     def upper_bound(self, K: np.ndarray) -> float | None:
         """Return the value of an exactly feasible point near K, or None where none can be made this way."""
-        sdp = self.sdp
-        if self.lift is not None:
-            sizes = np.bincount(self.lift.blocks)
-            P = sp.csr_array((1 / sizes[self.lift.blocks], (np.arange(len(K)), self.lift.blocks)))
-            K = P.T @ K @ P
+        sdp, K = self.sdp, self.point(K)
         if not len(sdp.b):
             return None
         project = sdp.projection()
@@ -304,7 +299,26 @@ class Face:
         feasible = (1 - share) * near + share * interior
         if not sdp.inequalities_hold(feasible):
             return None
-        return float(sdp.C.multiply(feasible).sum()) + sdp.offset
+        return sdp.value(feasible)
+
+    def sensitivity(self, K: np.ndarray, y: np.ndarray, value: float) -> float:
+        """Return what the multipliers say the violations of K are worth."""
+        K, y = self.point(K), self.multipliers(y)
+        averaging = abs(self.sdp.value(K) - value)
+        trace = max(0.0, float(self.sdp.slack(y).trace()))
+        return averaging + float(abs(y) @ abs(self.sdp.residual(K))) - min(0.0, least_eigenvalue(K)[0]) * trace
+
+    def point(self, K: np.ndarray) -> np.ndarray:
+        """Return a matrix averaged over blocks."""
+        if self.lift is None:
+            return K
+        sizes = np.bincount(self.lift.blocks)
+        P = sp.csr_array((1 / sizes[self.lift.blocks], (np.arange(len(K)), self.lift.blocks)))
+        return P.T @ K @ P
+
+    def multipliers(self, y: np.ndarray) -> np.ndarray:
+        """Return the multipliers of the rows on blocks."""
+        return y if self.lift is None else self.lift.restrict(y)
 
 
 def least_eigenvalue(matrix: Any) -> tuple[float, float]:
@@ -356,7 +370,7 @@ def dimacs_errors(sdp: LinearSDP, K: np.ndarray, y: np.ndarray, Z: Any, slack: A
     b = sdp.b
     size_b = 1 + float(abs(b).max(initial=0))
     size_C = 1 + float(abs(sdp.C).max())
-    primal, dual = float(sdp.C.multiply(K).sum()), float(b @ y)
+    primal, dual = sdp.value(K) - sdp.offset, float(b @ y)
     size_value = 1 + abs(primal) + abs(dual)
     return (
         float(np.linalg.norm(sdp.residual(K))) / size_b,

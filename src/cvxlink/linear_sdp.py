@@ -232,6 +232,10 @@ class LinearSDP(Problem):
 
         return project
 
+    def value(self, K: np.ndarray) -> float:
+        """Return ⟨C, K⟩ + c₀."""
+        return float(self.C.multiply(K).sum()) + self.offset
+
     def residual(self, K: np.ndarray) -> np.ndarray:
         """Return ⟨A_r, K⟩ − b_r, for an inequality only what exceeds its side."""
         residual = self.A @ K.ravel() - self.b
