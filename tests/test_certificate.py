@@ -14,6 +14,7 @@ from conftest import SOLVERS, path_graph
 from cvxlink.certificate import Face
 from cvxlink.linear_sdp import LinearSDP, Rows
 from test_links import consistent_links
+from test_problem import MaxCut
 from test_reductions import feasible_kernel, random_graph
 
 
@@ -68,6 +69,67 @@ def test_multipliers_of_the_wrong_sign_on_inequalities_prove_nothing():
     # With y = (9, 9, +2) the slack is semidefinite and bᵀy = 218, but +2 is no multiplier of an inequality.
     certificate = cl.certify(problem, {"K": np.eye(2)}, {"unit": np.full(2, 9.0), "far": np.array([2.0])})
     assert certificate.lower_bound == pytest.approx(18)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_inequalities_that_the_identity_touches(solver):
+    # min over unit diagonal and K₀₁ ≤ 0: best is v₀ ⊥ v₁ and v₂ between them, 3 − 2√2.
+    class Touching(MaxCut):
+        def constraints(self, X):
+            return {**super().constraints(X), "cannot": X[0, 1] <= 0}
+
+    solution = Touching(2 * np.eye(3) - np.ones((3, 3))).solve(solver=solver)
+    assert solution.value == pytest.approx(3 - 2 * np.sqrt(2), abs=1e-5)
+    assert solution.certificate.upper_bound == pytest.approx(3 - 2 * np.sqrt(2), abs=1e-3)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_an_equation_as_two_inequalities_has_no_upper_bound_and_is_optimal_still(solver):
+    class Pinched(MaxCut):
+        def constraints(self, X):
+            return {**super().constraints(X), "above": X[0, 1] >= 0, "below": X[0, 1] <= 0}
+
+    solution = Pinched(2 * np.eye(3) - np.ones((3, 3))).solve(solver=solver, strict=False)
+    assert solution.value == pytest.approx(3 - 2 * np.sqrt(2), abs=1e-4)
+    assert solution.certificate.upper_bound is None
+    assert solution.status in (cl.Status.OPTIMAL, cl.Status.INACCURATE)
+
+
+@pytest.mark.parametrize("size", [1.0, 1e6])
+@pytest.mark.parametrize("presolve", [True, False])
+def test_repeated_equations_neither_fool_nor_blind_the_certificate(size, presolve):
+    class Repeated(MaxCut):
+        def constraints(self, X):
+            return {**super().constraints(X), "again": X[1, 1] == 1}
+
+    M = np.random.default_rng(0).standard_normal((8, 8))
+    reference = MaxCut(M + M.T).solve(solver="CLARABEL")
+    solution = Repeated(size * (M + M.T)).solve(solver="SDPA", form="dual", presolve=presolve, strict=False)
+    assert solution.status is not cl.Status.INFEASIBLE
+    if presolve:
+        assert solution.value == pytest.approx(size * reference.value, rel=1e-5)
+        assert solution.certificate.upper_bound == pytest.approx(size * reference.value, rel=1e-4)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("size", [1e-6, 1e6])
+def test_diagonals_may_be_tiny_or_huge(small_pcp, solver, size):
+    class Sized(cl.Problem):
+        def variables(self):
+            return {"K": cp.Variable((30, 30), symmetric=True)}
+
+        def objective(self, K):
+            return cp.Minimize(cp.sum(cp.multiply(small_pcp.L, K)))
+
+        def constraints(self, K):
+            (i, j), (k, l) = small_pcp.links.must.T, small_pcp.links.cannot.T  # noqa: E741
+            return {"unit": cp.diag(K) == size, "must": K[i, j] == size, "cannot": K[k, l] == 0, "psd": K >> 0}
+
+    reference = small_pcp.solve(solver="CLARABEL")
+    solution = Sized().solve(solver=solver)
+    assert solution.value == pytest.approx(size * reference.value, rel=1e-4)
+    np.testing.assert_allclose(solution.kernel / size, reference.kernel, atol=1e-2)
+    np.testing.assert_allclose(solution.duals["cannot"], reference.duals["cannot"], atol=1e-2)
 
 
 def test_a_good_answer_passes(solved):

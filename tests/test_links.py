@@ -161,7 +161,13 @@ def test_labels_link_every_known_pair():
 
 @pytest.mark.parametrize(
     "labels",
-    [["a", "b", -1, "a"], ["a", "b", None, "a"], pd.Series(["a", "b", np.nan, "a"]), np.array(["a", "b", "-1", "a"])],
+    [
+        ["a", "b", -1, "a"],
+        ["a", "b", None, "a"],
+        pd.Series(["a", "b", np.nan, "a"]),
+        pd.Series(["a", "b", None, "a"], dtype="string"),
+        np.array(["a", "b", "-1", "a"]),
+    ],
 )
 def test_unknown_labels_among_names(labels):
     links = cl.Links.from_labels(labels)

@@ -52,8 +52,9 @@ def test_what_cannot_be_scored_is_refused():
                 score(y, labels)
         with pytest.raises(cl.InvalidInput, match="no points"):
             score([], [])
-    with pytest.raises(cl.InvalidInput, match="Links object"):
-        cl.metrics.scores(y, y, [(0, 1)])
+    for links in ([(0, 1)], cl.Links(9, must=[(7, 8)])):
+        with pytest.raises(cl.InvalidInput, match="Links object on the same 4 points"):
+            cl.metrics.scores(y, y, links)
 
 
 def test_lengths_must_agree():

@@ -96,11 +96,12 @@ class Certificate:
         """The largest of the violations."""
         return max(self.violations.values(), default=0.0)
 
-    def holds(self, accuracy: float) -> bool:
+    def holds(self, accuracy: float, weigh_violations: bool = True) -> bool:
         """Whether violations, and the gap where there is a bound, are at most ``accuracy``.
 
         Violations are taken relative to the largest entry of the point, the gap relative to |value| plus the largest
-        cost (or plus one, if that is less), so that tiny weights do not make everything pass.
+        cost (or plus one, if that is less), so that tiny weights do not make everything pass. Without an upper bound
+        the ``sensitivity`` must be as small as the gap, unless ``weigh_violations`` is off.
         """
         feasible = self.largest_violation <= accuracy * max(self.scale, 1e-6)
         # Absolute values: below its bound a value is as wrong as above it, the point is then not feasible.
@@ -108,9 +109,19 @@ class Certificate:
         slips = [] if self.gap is None else [abs(self.gap) / size]
         if self.upper_bound is not None:
             slips.append(abs(self.upper_bound - self.value) / size)
-        elif self.sensitivity is not None:
+        elif self.sensitivity is not None and weigh_violations:
             slips.append(self.sensitivity / size)
         return bool(feasible and max(slips, default=0.0) <= accuracy and np.isfinite(self.value))
+
+    @property
+    def summary(self) -> str:
+        """What stands against the answer, in one line."""
+        text = f"largest violation {self.largest_violation:.1e}"
+        if self.gap is not None:
+            text += f", relative gap {self.relative_gap:.1e} (gap {self.gap:.1e}, value {self.value:.1e})"
+        if self.upper_bound is None and self.sensitivity is not None:
+            text += f", violations worth {self.sensitivity:.1e} by their multipliers"
+        return text
 
     def __str__(self) -> str:
         lines = [f"value          {self.value:.10g}"]
@@ -285,17 +296,15 @@ class Face:
         sdp, K = self.sdp, self.point(K)
         if not len(sdp.b):
             return None
-        project = sdp.projection()
-        interior = None if project is None else project(np.zeros_like(K))
-        if project is None or interior is None:
-            return None
-        room = least_eigenvalue(interior)[0]
-        near = project(K)
-        if room <= 1e-9 or near is None or not sdp.inequalities_hold(interior):
+        interior, near = sdp.interior_point(), sdp.projection()(K)
+        room = 0.0 if interior is None else least_eigenvalue(interior)[0]
+        if interior is None or near is None or room <= 1e-9:
             return None
         eigenvalue, margin = least_eigenvalue(near)
         lack = max(0.0, margin - eigenvalue)
         share = max(lack / (lack + room), sdp.share_for_inequalities(near, interior))
+        if share > 1:  # an inequality that the interior point only touches
+            return None
         feasible = (1 - share) * near + share * interior
         if not sdp.inequalities_hold(feasible):
             return None

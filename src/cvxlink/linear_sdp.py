@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -214,14 +215,16 @@ class LinearSDP(Problem):
         bound = min(best, float(largest.sum()))
         return bound if np.isfinite(bound) else None
 
-    def projection(self) -> Callable[[np.ndarray], np.ndarray | None] | None:
-        """Return the orthogonal projection onto the equations, or None if they are dependent."""
-        equations = ~self.is_inequality
-        A, b = sp.csr_array(self.A[equations]), self.b[equations]
-        try:
-            solve = sp.linalg.splu(sp.csc_array(A @ A.T)).solve
-        except RuntimeError:  # exactly singular
-            return None
+    def projection(
+        self, active: np.ndarray | None = None, inset: float = 0.0
+    ) -> Callable[[np.ndarray], np.ndarray | None]:
+        """Return the orthogonal projection onto the equations; it returns None where they have no solution.
+
+        Inequalities marked as ``active`` count as equations whose right-hand sides are lowered by ``inset``.
+        """
+        rows = ~self.is_inequality if active is None else ~self.is_inequality | active
+        A, b = sp.csr_array(self.A[rows]), (self.b - inset * self.is_inequality)[rows]
+        solve = _gram_solver(A)
 
         def project(K: np.ndarray) -> np.ndarray | None:
             flat = K.ravel()
@@ -231,6 +234,19 @@ class LinearSDP(Problem):
             return flat.reshape(K.shape) if exact else None
 
         return project
+
+    def interior_point(self) -> np.ndarray | None:
+        """Return the least-norm solution of the equations, moved off inequalities it touches, if it can be had."""
+        nothing = np.zeros((self.n, self.n))
+        K = self.projection()(nothing)
+        if K is None:
+            return None
+        room = self.b - self.A @ K.ravel()
+        inset = 0.1 * float(np.linalg.eigvalsh((K + K.T) / 2)[0])
+        touching = self.is_inequality & (room < inset)
+        if inset > 0 and touching.any():
+            K = self.projection(touching, inset)(nothing)
+        return K if K is not None and self.inequalities_hold(K) else None
 
     def value(self, K: np.ndarray) -> float:
         """Return ⟨C, K⟩ + c₀."""
@@ -246,7 +262,7 @@ class LinearSDP(Problem):
         rows = self.is_inequality
         excess = np.maximum(self.residual(K)[rows], 0)
         room = self.b[rows] - self.A[rows] @ interior.ravel()
-        needed = np.divide(excess, excess + room, out=np.ones_like(excess), where=room > 0)
+        needed = np.divide(excess, excess + room, out=np.full_like(excess, np.inf), where=room > 0)
         return float(np.max(np.where(excess > 0, needed, 0), initial=0.0))
 
     def inequalities_hold(self, K: np.ndarray) -> bool:
@@ -256,9 +272,18 @@ class LinearSDP(Problem):
 
     def has_evident_point(self) -> bool:
         """Whether the least-norm solution of the equations happens to be feasible."""
-        project = self.projection()
-        K = None if project is None else project(np.zeros((self.n, self.n)))
+        K = self.projection()(np.zeros((self.n, self.n)))
         return K is not None and self.inequalities_hold(K) and np.linalg.eigvalsh((K + K.T) / 2)[0] >= -1e-12
+
+
+def _gram_solver(A: sp.csr_array) -> Callable[[np.ndarray], np.ndarray]:
+    """Return a function that solves AAᵀz = r, by least squares where rows depend on one another."""
+    with suppress(RuntimeError):  # exactly singular
+        factors = sp.linalg.splu(sp.csc_array(A @ A.T))
+        pivots = abs(factors.U.diagonal())
+        if pivots.min(initial=1.0) > 1e-12 * pivots.max(initial=1.0):
+            return factors.solve
+    return lambda r: sp.linalg.lsmr(A @ A.T, r, atol=1e-15, btol=1e-15, conlim=0)[0]
 
 
 def read_declaration(problem: Problem) -> LinearSDP:

@@ -21,6 +21,11 @@ def _both(y: Any, labels: Any) -> tuple[np.ndarray, np.ndarray]:
     return y, as_labels(labels, len(y))
 
 
+def _check_links(links: Any, n: int) -> None:
+    if not isinstance(links, Links) or links.n != n:
+        raise InvalidInput(f"links must be a Links object on the same {n} points")
+
+
 def nmi(y: Any, labels: Any) -> float:
     """Normalised mutual information with the geometric mean, as in the KP paper."""
     y, labels = _both(y, labels)
@@ -40,6 +45,7 @@ def pairwise_accuracy(y: Any, labels: Any, links: Links | None = None) -> float:
     (apart, false_together), (false_apart, together) = pair_confusion_matrix(y, labels)
     right, total = (apart + together) / 2, (apart + together + false_together + false_apart) / 2
     if links is not None:
+        _check_links(links, len(y))
         pairs = np.unique(np.vstack([links.must, links.cannot]), axis=0)
         i, j = pairs.T
         right -= ((y[i] == y[j]) == (labels[i] == labels[j])).sum()
@@ -50,8 +56,8 @@ def pairwise_accuracy(y: Any, labels: Any, links: Links | None = None) -> float:
 def scores(y: Any, labels: Any, links: Links | None = None) -> dict[str, float]:
     """Return nmi, ari, error, pairwise accuracy and, with links, the fraction of them violated."""
     y, labels = _both(y, labels)
-    if links is not None and not isinstance(links, Links):
-        raise InvalidInput("links must be a Links object")
+    if links is not None:
+        _check_links(links, len(y))
     result = {
         "nmi": nmi(y, labels),
         "ari": float(adjusted_rand_score(y, labels)),

@@ -77,11 +77,13 @@ def make_plan(problem: Problem, *, solver: str | None, form: str | None, presolv
 
     if presolve:
         try:
-            reduce(Contraction(), "points that the constraints force together become one")
+            reduce(Contraction(), "points that the constraints force together become one, repeated rows are dropped")
         except ReductionRefused as refusal:
             steps.append(Step("contraction", str(refusal), sizes_of(problem)))
         with suppress(ReductionRefused):  # rarely needed, so not worth a line where it is not
-            reduce(Scaling(), "costs divided by the largest, which the solvers' absolute tolerances need")
+            reduce(
+                Scaling(), "costs and right-hand sides divided by the largest, as the solvers' absolute tolerances need"
+            )
     else:
         steps.append(Step("contraction", "presolve is off", sizes_of(problem)))
 

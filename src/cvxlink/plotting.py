@@ -25,6 +25,8 @@ def projected(X: Any) -> np.ndarray:
     points = as_points(X)
     if points.shape[1] == 1:
         return np.column_stack([points, np.zeros(len(points))])
+    if len(points) == 1:
+        return points[:, :2]
     return points if points.shape[1] == 2 else PCA(2, svd_solver="full").fit_transform(points)
 
 

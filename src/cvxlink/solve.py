@@ -104,14 +104,9 @@ def _judged(
         # Without a bound there is only the solver's word for optimality.
         proven = certificate.lower_bound is not None or status is Status.OPTIMAL
         return (Status.OPTIMAL if proven else status), reason
-    worst = f"largest violation {certificate.largest_violation:.1e}"
-    if certificate.gap is not None:
-        worst += (
-            f", relative gap {certificate.relative_gap:.1e} (gap {certificate.gap:.1e}, value {certificate.value:.1e})"
-        )
     if status is not Status.LIMIT:
-        status = Status.INACCURATE if certificate.holds(HOPELESS) else Status.ERROR
-    return status, f"{reason}; certified: {worst}"
+        status = Status.INACCURATE if certificate.holds(HOPELESS, weigh_violations=False) else Status.ERROR
+    return status, f"{reason}; certified: {certificate.summary}"
 
 
 def _refuted(problem: Problem, status: Status) -> str:

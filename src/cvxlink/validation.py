@@ -58,7 +58,7 @@ def as_labels(y: Any, n: int | None = None) -> np.ndarray:
     """Return labels as a one-dimensional array, of length n if n is given."""
     labels = np.asarray(y)
     if labels.dtype.kind == "O":  # names, perhaps with None or NaN for unknown
-        unknown = [label is None or label != label for label in labels.ravel()]
+        unknown = [_is_missing(label) for label in labels.ravel()]
         labels = np.array(["-1" if u else str(label) for u, label in zip(unknown, labels.ravel(), strict=True)])
         labels = labels.reshape(np.shape(y))
     if labels.ndim != 1 or labels.dtype.kind not in "biufU":
@@ -71,6 +71,14 @@ def as_labels(y: Any, n: int | None = None) -> np.ndarray:
         if (labels == labels.astype(int)).all():
             labels = labels.astype(int)
     return labels
+
+
+def _is_missing(label: Any) -> bool:
+    """Whether a label is None, NaN or one of the other ways to say that it is not known."""
+    try:
+        return label is None or bool(label != label)
+    except TypeError:  # pandas.NA does not even say whether it differs from itself
+        return True
 
 
 def as_count(value: Any, name: str, least: int = 1, most: int | None = None) -> int:

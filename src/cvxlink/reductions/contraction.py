@@ -9,7 +9,8 @@ the :math:`P K' P^\top` with :math:`K' \succeq 0` that satisfy
 .. math:: \langle P^\top A_r P, K' \rangle = b_r, \qquad
           \langle C, P K' P^\top\rangle = \langle P^\top C P, K' \rangle ,
 
-a problem of order c in which those singular directions are gone (facial reduction). Which points are forced
+a problem of order c in which those singular directions are gone (facial reduction). Rows that say the same are
+dropped on the way, also where no points are merged. Which points are forced
 together is read from the constraints themselves, so a formulation with soft links is refused, not trusted.
 """
 
@@ -35,7 +36,7 @@ STIFFNESS = 1e7
 
 
 class Contraction(Reduction):
-    """Merge the points whose rows every feasible matrix has in common."""
+    """Merge the points whose rows every feasible matrix has in common, and the constraints that repeat one another."""
 
     name = "contraction"
 
@@ -43,15 +44,15 @@ class Contraction(Reduction):
         """Return the problem on blocks."""
         original = problem.linear_sdp()
         forced = [*_forced_by_entries(original), *_forced_by_distance(original)]
-        if not forced:
+        n = original.n
+        i, j = np.array([pair.points for pair in forced], dtype=int).reshape(-1, 2).T
+        c, blocks = connected_components(sp.csr_array((np.ones(len(i)), (i, j)), shape=(n, n)), directed=False)
+        contracted, row_map, factors = _on_blocks(original, blocks, c)
+        if not forced and len(contracted.b) == len(original.b):
             raise ReductionRefused(
                 "no two points are seen to be forced together: that takes equations K_ii = K_jj = K_ij = a > 0, "
                 "or K_ii + K_jj − 2 K_ij = 0".replace("K_", f"{original.variable}_")
             )
-        n = original.n
-        i, j = np.array([pair.points for pair in forced]).T
-        c, blocks = connected_components(sp.csr_array((np.ones(len(i)), (i, j)), shape=(n, n)), directed=False)
-        contracted, row_map, factors = _on_blocks(original, blocks, c)
         stiffening = np.zeros(len(original.b))
         for pair in forced:
             np.add.at(stiffening, list(pair.rows), pair.weights)

@@ -1,8 +1,9 @@
-r"""Scaling: costs far from one are divided by the largest of them.
+r"""Scaling: costs and right-hand sides far from one are divided by the largest of them.
 
-:math:`\min \langle C, K\rangle` and :math:`\min \langle C/s, K\rangle` have the same solutions; the optimum and the
-multipliers of the first are s times those of the second. Solvers stop at absolute tolerances, so with costs of 1e-8
-anything would pass for optimal, and with 1e8 nothing.
+With :math:`K = \beta K'`, the programs :math:`\min \langle C, K\rangle,\ \mathcal{A}(K) = b` and
+:math:`\min \langle C/\gamma, K'\rangle,\ \mathcal{A}(K') = b/\beta` have the same solutions; the multipliers of the
+first are γ times those of the second. Solvers stop at absolute tolerances, so with costs of 1e-8 anything would pass
+for optimal, and with 1e8 nothing.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import scipy.sparse as sp
 
 from ..errors import ReductionRefused
@@ -22,27 +24,35 @@ LEAST, MOST = 0.1, 100.0
 
 
 class Scaling(Reduction):
-    """Divide the costs by the largest of them."""
+    """Divide costs and right-hand sides by the largest of each."""
 
     name = "scaling"
 
     def apply(self, problem: Problem) -> Reduced:
-        """Return the problem with costs of size one."""
+        """Return the problem with costs and right-hand sides of size one."""
         sdp = problem.linear_sdp()
-        largest = float(abs(sdp.C).max()) if sdp.C.nnz else 0.0
-        if largest == 0 or LEAST <= largest <= MOST:
-            raise ReductionRefused("the costs are of moderate size")
-        scaled = replace(sdp, C=sp.csr_array(sdp.C / largest), offset=sdp.offset / largest)
-        return Reduced(scaled, ScalingLift(sdp, largest))
+        gamma, beta = _scale(sdp.C.data), _scale(sdp.b)
+        if gamma == beta == 1:
+            raise ReductionRefused("costs and right-hand sides are of moderate size")
+        rows = tuple(replace(g, b=g.b / beta) for g in sdp.rows)
+        scaled = replace(sdp, C=sp.csr_array(sdp.C / gamma), rows=rows, offset=sdp.offset / gamma / beta)
+        return Reduced(scaled, ScalingLift(sdp, gamma, beta))
+
+
+def _scale(numbers: np.ndarray) -> float:
+    largest = float(abs(numbers).max(initial=0.0))
+    return 1.0 if largest == 0 or LEAST <= largest <= MOST else largest
 
 
 @dataclass(frozen=True, eq=False)
 class ScalingLift(Lift):
-    """The same matrix; multipliers times the scale."""
+    """The matrix times β; multipliers times γ."""
 
     original: LinearSDP
-    scale: float
+    gamma: float
+    beta: float
 
     def point(self, values: Values, duals: Values) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Multiply every multiplier by the scale."""
-        return dict(values), {name: self.scale * dual for name, dual in duals.items()}
+        """Multiply back."""
+        lifted = {name: self.beta * value for name, value in values.items()}
+        return lifted, {name: self.gamma * dual for name, dual in duals.items()}
