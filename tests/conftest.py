@@ -2,8 +2,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 import cvxlink as cl
+
+# The same examples every time: a run that is red can be repeated.
+settings.register_profile("repeatable", derandomize=True, deadline=None)
+settings.load_profile("repeatable")
 
 # Installed by `make test`; a missing one is a failure of the set-up, not a reason to skip.
 SOLVERS = ("CLARABEL", "SCS", "CVXOPT", "SDPA")

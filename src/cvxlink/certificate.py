@@ -275,7 +275,7 @@ class Face:
         where = "" if self.lift is None else f" on {sdp.n} blocks"
         eigenvalue, margin = least_eigenvalue(sdp.slack(y))
         # Rounding in S(y) and bᵀy, which matters where large multipliers cancel.
-        terms = (len(y) + 1) * np.finfo(float).eps
+        terms = (len(y) + 1) * float(np.finfo(float).eps)
         magnitudes = replace(sdp, rows=tuple(replace(g, A=abs(g.A)) for g in sdp.rows)).adjoint(abs(y))
         margin += terms * float(np.max((abs(sdp.C) + magnitudes).sum(axis=1)))
         deficit = min(0.0, eigenvalue - margin)
