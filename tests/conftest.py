@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import cvxpy as cp
 import numpy as np
 import pytest
 from hypothesis import settings
@@ -24,6 +25,23 @@ def small_iris() -> tuple[np.ndarray, np.ndarray]:
 def small_pcp(small_iris) -> cl.PCP:
     X, y = small_iris
     return cl.PCP(cl.Graph.knn(X, n_neighbors=5), cl.Links.sample(y, per_class=2, random_state=1))
+
+
+class RewrittenPCP(cl.Problem):
+    """PCP with its constraints on links written some other way: a function of K and the two arrays of pairs."""
+
+    def __init__(self, pcp: cl.PCP, constraints) -> None:
+        self.pcp, self.written = pcp, constraints
+
+    def variables(self):
+        n = self.pcp.graph.n
+        return {"K": cp.Variable((n, n), symmetric=True)}
+
+    def objective(self, K):
+        return cp.Minimize(cp.sum(cp.multiply(self.pcp.L, K)))
+
+    def constraints(self, K):
+        return {**self.written(K, self.pcp.links.must.T, self.pcp.links.cannot.T), "psd": K >> 0}
 
 
 def path_graph(n: int) -> cl.Graph:

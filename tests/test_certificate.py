@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cvxlink as cl
-from conftest import SOLVERS, path_graph
+from conftest import SOLVERS, RewrittenPCP, path_graph
 from cvxlink.certificate import Face
 from cvxlink.linear_sdp import LinearSDP, Rows
 from test_links import consistent_links
 from test_problem import MaxCut
-from test_reductions import feasible_kernel, random_graph
+from test_reductions import random_instance
 
 
 @pytest.fixture(scope="module")
@@ -26,9 +26,7 @@ def solved(small_pcp):
 @settings(max_examples=60, deadline=None)
 @given(consistent_links(), st.integers(0, 1000), st.floats(0.01, 100))
 def test_the_bound_holds_for_any_multipliers(links, seed, size):
-    rng = np.random.default_rng(seed)
-    problem = cl.PCP(random_graph(links.n, rng), links)
-    K = feasible_kernel(links.blocks, links.block_cannot, rng)
+    problem, K, rng = random_instance(links, seed)
     duals = {g.name: size * rng.standard_normal(len(g)) for g in problem.linear_sdp().rows}
     certificate = cl.certify(problem, {"K": K}, duals)
     assert certificate.lower_bound <= certificate.value + 1e-9
@@ -38,9 +36,7 @@ def test_the_bound_holds_for_any_multipliers(links, seed, size):
 @settings(max_examples=60, deadline=None)
 @given(consistent_links(), st.integers(0, 1000), st.floats(0, 0.3))
 def test_the_upper_bound_is_the_value_of_a_feasible_point(links, seed, noise):
-    rng = np.random.default_rng(seed)
-    problem = cl.PCP(random_graph(links.n, rng), links)
-    K = feasible_kernel(links.blocks, links.block_cannot, rng)
+    problem, K, rng = random_instance(links, seed)
     spoiled = K + noise * rng.standard_normal(K.shape)
     contracted = cl.Contraction().apply(problem).problem if len(links.must) else problem
     optimum = contracted.to_cvxpy().solve(solver="CLARABEL")  # CVXPY alone, on a strictly feasible program
@@ -114,19 +110,11 @@ def test_repeated_equations_neither_fool_nor_blind_the_certificate(size, presolv
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("size", [1e-6, 1e6])
 def test_diagonals_may_be_tiny_or_huge(small_pcp, solver, size):
-    class Sized(cl.Problem):
-        def variables(self):
-            return {"K": cp.Variable((30, 30), symmetric=True)}
-
-        def objective(self, K):
-            return cp.Minimize(cp.sum(cp.multiply(small_pcp.L, K)))
-
-        def constraints(self, K):
-            (i, j), (k, l) = small_pcp.links.must.T, small_pcp.links.cannot.T  # noqa: E741
-            return {"unit": cp.diag(K) == size, "must": K[i, j] == size, "cannot": K[k, l] == 0, "psd": K >> 0}
+    def sized(K, must, cannot):
+        return {"unit": cp.diag(K) == size, "must": K[must[0], must[1]] == size, "cannot": K[cannot[0], cannot[1]] == 0}
 
     reference = small_pcp.solve(solver="CLARABEL")
-    solution = Sized().solve(solver=solver)
+    solution = RewrittenPCP(small_pcp, sized).solve(solver=solver)
     assert solution.value == pytest.approx(size * reference.value, rel=1e-4)
     np.testing.assert_allclose(solution.kernel / size, reference.kernel, atol=1e-2)
     np.testing.assert_allclose(solution.duals["cannot"], reference.duals["cannot"], atol=1e-2)

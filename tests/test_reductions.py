@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cvxlink as cl
-from conftest import path_graph
+from conftest import RewrittenPCP, path_graph
 from cvxlink.linear_sdp import LinearSDP, read_declaration
 from test_links import consistent_links
 from test_problem import Boxed, MaxCut, SoftCorrelation
@@ -35,6 +35,13 @@ def feasible_kernel(blocks, cannot, rng):
     return rows @ rows.T
 
 
+def random_instance(links, seed):
+    """A PCP on a random graph, a feasible kernel of it, and the generator to go on with."""
+    rng = np.random.default_rng(seed)
+    problem = cl.PCP(random_graph(links.n, rng), links)
+    return problem, feasible_kernel(links.blocks, links.block_cannot, rng), rng
+
+
 @settings(max_examples=40, deadline=None)
 @given(consistent_links(), st.integers(0, 1000))
 def test_data_of_pcp_is_what_its_declaration_says(links, seed):
@@ -49,9 +56,7 @@ def test_data_of_pcp_is_what_its_declaration_says(links, seed):
 @settings(max_examples=40, deadline=None)
 @given(consistent_links(), st.integers(0, 1000))
 def test_contraction_keeps_value_and_feasibility_of_every_feasible_kernel(links, seed):
-    rng = np.random.default_rng(seed)
-    problem = cl.PCP(random_graph(links.n, rng), links)
-    K = feasible_kernel(links.blocks, links.block_cannot, rng)
+    problem, K, _ = random_instance(links, seed)
     original = problem.linear_sdp()
     np.testing.assert_allclose(original.A @ K.ravel(), original.b, atol=1e-12)
     if not len(links.must):
@@ -131,45 +136,30 @@ def test_nearly_forced_is_not_forced():
 
 
 def test_must_links_as_zero_distances_are_seen_too(small_pcp):
-    class Own(cl.Problem):
-        def variables(self):
-            return {"K": cp.Variable((30, 30), symmetric=True)}
+    def distances(K, must, cannot):
+        (i, j), d = must, cp.diag(K)
+        return {"unit": d == 1, "must": 3 * (d[i] + d[j] - 2 * K[i, j]) == 0, "cannot": K[cannot[0], cannot[1]] == 0}
 
-        def objective(self, K):
-            return cp.Minimize(cp.trace(small_pcp.L.toarray() @ K))
-
-        def constraints(self, K):
-            (i, j), (k, l), d = small_pcp.links.must.T, small_pcp.links.cannot.T, cp.diag(K)  # noqa: E741
-            return {"unit": d == 1, "must": 3 * (d[i] + d[j] - 2 * K[i, j]) == 0, "cannot": K[k, l] == 0, "psd": K >> 0}
-
-    reference, own = small_pcp.solve(solver="CLARABEL"), Own().solve(solver="CLARABEL")
+    problem = RewrittenPCP(small_pcp, distances)
+    reference, own = small_pcp.solve(solver="CLARABEL"), problem.solve(solver="CLARABEL")
     assert own.plan.program.primal.n == small_pcp.links.n_blocks
     assert own.value == pytest.approx(reference.value, abs=1e-6)
     assert own.certificate.upper_bound - own.certificate.lower_bound < 1e-5
     # Its lifted multipliers make the slack semidefinite, as far as any can.
     assert np.linalg.eigvalsh(own.duals["psd"])[0] > -1e-5
-    hidden = Own().solve(solver="SDPA", presolve=False, strict=False)
+    hidden = problem.solve(solver="SDPA", presolve=False, strict=False)
     assert hidden.certificate.lower_bound <= reference.certificate.upper_bound
 
 
 def test_without_an_upper_bound_violations_are_weighed_by_their_multipliers(small_pcp):
-    class Hidden(cl.Problem):
-        """Must-links as equal rows, which contraction does not recognise."""
+    def equal_rows(K, must, cannot):  # which contraction does not recognise
+        return {"unit": cp.diag(K) == 1, "must": K[must[0], :] == K[must[1], :], "cannot": K[cannot[0], cannot[1]] == 0}
 
-        def variables(self):
-            return {"K": cp.Variable((30, 30), symmetric=True)}
-
-        def objective(self, K):
-            return cp.Minimize(cp.sum(cp.multiply(small_pcp.L, K)))
-
-        def constraints(self, K):
-            (i, j), (k, l) = small_pcp.links.must.T, small_pcp.links.cannot.T  # noqa: E741
-            return {"unit": cp.diag(K) == 1, "must": K[i, :] == K[j, :], "cannot": K[k, l] == 0, "psd": K >> 0}
-
+    problem = RewrittenPCP(small_pcp, equal_rows)
     optimum = small_pcp.solve(solver="CLARABEL").value
-    assert "seen" in cl.Contraction().refuses(Hidden())
+    assert "seen" in cl.Contraction().refuses(problem)
     for solver in ("CLARABEL", "SDPA"):
-        solution = Hidden().solve(solver=solver, form="declared", strict=False)
+        solution = problem.solve(solver=solver, form="declared", strict=False)
         wrong = abs(solution.value - optimum) / (1 + optimum) > 1e-4
         assert not (wrong and solution.status is cl.Status.OPTIMAL)
 
@@ -250,9 +240,7 @@ def test_dualisation_refuses_and_says_why(change, why):
 @settings(max_examples=25, deadline=None)
 @given(consistent_links(), st.integers(0, 1000), st.integers(0, 1000))
 def test_weak_duality_at_random_feasible_pairs(links, seed, other):
-    rng = np.random.default_rng(seed)
-    problem = cl.PCP(random_graph(links.n, rng), links)
-    K = feasible_kernel(links.blocks, links.block_cannot, rng)
+    problem, K, _ = random_instance(links, seed)
     dual = cl.Dualisation().apply(problem).problem
     y = np.random.default_rng(other).standard_normal(len(dual.primal.b))
     # Any multipliers become feasible for the dual by lowering those of the diagonal.

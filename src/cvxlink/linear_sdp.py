@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import cvxpy as cp
@@ -31,6 +32,11 @@ class Rows:
 
     def __len__(self) -> int:
         return len(self.b)
+
+    def coefficients(self, r: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the columns of row r and what stands there."""
+        where = slice(self.A.indptr[r], self.A.indptr[r + 1])
+        return self.A.indices[where], self.A.data[where]
 
 
 @dataclass(frozen=True)
@@ -121,19 +127,19 @@ class LinearSDP(Problem):
                 groups.append(Rows(name, A, np.full(m, float(value))))
         return cls(sp.csr_array(C), tuple(groups))
 
-    @property
+    @cached_property
     def A(self) -> sp.csr_array:
         """All rows, group after group."""
         if not self.rows:
             return sp.csr_array((0, self.n * self.n))
         return sp.csr_array(sp.vstack([g.A for g in self.rows], format="csr"))
 
-    @property
+    @cached_property
     def b(self) -> np.ndarray:
         """All right-hand sides."""
         return np.concatenate([g.b for g in self.rows]) if self.rows else np.zeros(0)
 
-    @property
+    @cached_property
     def is_inequality(self) -> np.ndarray:
         """Which rows are inequalities."""
         return np.concatenate([np.full(len(g), g.sense == "<=") for g in self.rows] or [np.zeros(0, bool)])
@@ -181,14 +187,15 @@ class LinearSDP(Problem):
         start = 0
         for g in self.rows:
             counts = np.diff(g.A.indptr)
+            negligible = 1e-12 * abs(g.A.data).max(initial=0.0)
             # The same entry stored at (i, j) and (j, i) makes two columns; a diagonal one makes one.
-            for r in np.flatnonzero(((counts == 1) | (counts == 2)) & (g.sense == "==")):
-                part = slice(g.A.indptr[r], g.A.indptr[r + 1])
-                places = {tuple(sorted(divmod(int(c), self.n))) for c in g.A.indices[part]}
-                weight = float(g.A.data[part].sum())
-                if len(places) == 1 and abs(weight) > 1e-12 * abs(g.A).max():
+            for r in np.flatnonzero(((counts == 1) | (counts == 2)) & (g.sense == "==")).tolist():
+                columns, weights = g.coefficients(r)
+                places = {tuple(sorted(divmod(int(c), self.n))) for c in columns}
+                weight = float(weights.sum())
+                if len(places) == 1 and abs(weight) > negligible:
                     i, j = places.pop()
-                    yield FixedEntry((i, j), float(g.b[r] / weight), start + int(r), weight)
+                    yield FixedEntry((i, j), float(g.b[r] / weight), start + r, weight)
             start += len(g)
 
     def trace_bound(self) -> float | None:
@@ -201,8 +208,7 @@ class LinearSDP(Problem):
         best = np.inf
         for g in self.rows:
             for r in range(len(g)):
-                part = slice(g.A.indptr[r], g.A.indptr[r + 1])
-                columns, weights = g.A.indices[part], g.A.data[part]
+                columns, weights = g.coefficients(r)
                 keep = weights != 0
                 columns, weights = columns[keep], weights[keep]
                 if not len(columns) or (g.sense == "<=" and weights[0] < 0):
@@ -235,17 +241,20 @@ class LinearSDP(Problem):
 
         return project
 
+    def least_norm_solution(self) -> np.ndarray | None:
+        """Return the smallest matrix, in the Frobenius norm, that satisfies the equations."""
+        return self.projection()(np.zeros((self.n, self.n)))
+
     def interior_point(self) -> np.ndarray | None:
         """Return the least-norm solution of the equations, moved off inequalities it touches, if it can be had."""
-        nothing = np.zeros((self.n, self.n))
-        K = self.projection()(nothing)
+        K = self.least_norm_solution()
         if K is None:
             return None
         room = self.b - self.A @ K.ravel()
         inset = 0.1 * float(np.linalg.eigvalsh((K + K.T) / 2)[0])
         touching = self.is_inequality & (room < inset)
         if inset > 0 and touching.any():
-            K = self.projection(touching, inset)(nothing)
+            K = self.projection(touching, inset)(np.zeros_like(K))
         return K if K is not None and self.inequalities_hold(K) else None
 
     def value(self, K: np.ndarray) -> float:
@@ -272,7 +281,7 @@ class LinearSDP(Problem):
 
     def has_evident_point(self) -> bool:
         """Whether the least-norm solution of the equations happens to be feasible."""
-        K = self.projection()(np.zeros((self.n, self.n)))
+        K = self.least_norm_solution()
         return K is not None and self.inequalities_hold(K) and np.linalg.eigvalsh((K + K.T) / 2)[0] >= -1e-12
 
 

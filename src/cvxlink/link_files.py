@@ -49,11 +49,10 @@ def _kind(path: Path) -> str:
 
 
 def _read_json(path: Path, n: int | None) -> tuple[int, Pairs, Pairs]:
+    text = path.read_text(encoding="utf-8-sig")
     try:
-        content = json.loads(path.read_text(encoding="utf-8-sig"))
+        content = json.loads(text)
         stored, must, cannot = content["n"], content["must"], content["cannot"]
-    except UnicodeDecodeError:
-        raise
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise InvalidInput(f"{path} is not a file of links: it needs an object with n, must and cannot") from error
     if not isinstance(stored, int):

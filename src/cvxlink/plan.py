@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from .backends.catalogue import choose_solver, require_semidefinite, require_solver
 from .errors import FormUnavailable, ReductionRefused
 from .problem import Problem, Sizes
-from .reductions import Contraction, Dualisation, Reduced, Reduction, Scaling
+from .reductions import Contraction, Dualisation, Reduction, Scaling
 from .reductions.base import Lift
 
 
@@ -68,12 +68,11 @@ def make_plan(problem: Problem, *, solver: str | None, form: str | None, presolv
     current = problem
     steps: list[Step] = []
 
-    def reduce(reduction: Reduction, why: str) -> Reduced:
+    def reduce(reduction: Reduction, why: str) -> None:
         nonlocal current
         reduced = reduction.apply(current)
         steps.append(Step(reduction.name, why, sizes_of(current), sizes_of(reduced.problem), reduced.lift))
         current = reduced.problem
-        return reduced
 
     if presolve:
         try:

@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from . import mathematics
 from .citations import Citation
 from .errors import InvalidProblem
+from .status import DEFAULT_ACCURACY
 
 if TYPE_CHECKING:
     from .linear_sdp import LinearSDP
@@ -117,7 +118,7 @@ class Problem(ABC):
         form: str | None = None,
         presolve: bool = True,
         *,
-        accuracy: float | None = 1e-4,
+        accuracy: float | None = DEFAULT_ACCURACY,
         solver_options: Mapping[str, Any] | None = None,
         time_limit: float | None = None,
         strict: bool = True,

@@ -14,10 +14,8 @@ from .errors import InaccurateWarning, InfeasibleProblem, InvalidInput, Reductio
 from .plan import Plan, make_plan
 from .problem import Problem
 from .solution import Solution, Timings
-from .status import Status
+from .status import DEFAULT_ACCURACY, Status
 
-# What a first-order solver can certify in reasonable time; interior-point codes go far below it anyway.
-DEFAULT_ACCURACY = 1e-4
 # An answer as wrong as this is no answer.
 HOPELESS = 0.5
 
@@ -25,16 +23,16 @@ HOPELESS = 0.5
 def solve(
     problem: Problem,
     *,
-    solver: str | None = None,
-    form: str | None = None,
-    presolve: bool = True,
-    accuracy: float | None = DEFAULT_ACCURACY,
-    solver_options: Mapping[str, Any] | None = None,
-    time_limit: float | None = None,
-    strict: bool = True,
-    verbose: bool = False,
+    solver: str | None,
+    form: str | None,
+    presolve: bool,
+    accuracy: float | None,
+    solver_options: Mapping[str, Any] | None,
+    time_limit: float | None,
+    strict: bool,
+    verbose: bool,
 ) -> Solution:
-    """Solve a problem; the parameters are those of :meth:`cvxlink.Problem.solve`."""
+    """Solve a problem; the parameters and their defaults are those of :meth:`cvxlink.Problem.solve`."""
     _check_arguments(accuracy, solver_options, presolve)
     start = perf_counter()
     try:

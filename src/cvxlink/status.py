@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from enum import Enum
 
+# What OPTIMAL shall mean if nobody says otherwise: largest violation and certified relative gap. It is what a
+# first-order solver can certify in reasonable time; interior-point codes go far below it anyway.
+DEFAULT_ACCURACY = 1e-4
+
 
 class Status(Enum):
     """The outcome of a solve; members carry a sentence and a remedy."""

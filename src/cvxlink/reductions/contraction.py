@@ -135,17 +135,14 @@ def _forced_by_distance(sdp: LinearSDP) -> Iterator[ForcedPair]:
     """Yield the pairs for which one row reads a (K_ii + K_jj − 2 K_ij) = 0."""
     start = 0
     for g in sdp.rows:
-        for r in np.flatnonzero((np.diff(g.A.indptr) == 4) & (g.b == 0) & (g.sense == "==")):
-            where = slice(g.A.indptr[r], g.A.indptr[r + 1])
-            entries = {
-                divmod(int(c), sdp.n): float(w) for c, w in zip(g.A.indices[where], g.A.data[where], strict=True)
-            }
+        for r in np.flatnonzero((np.diff(g.A.indptr) == 4) & (g.b == 0) & (g.sense == "==")).tolist():
+            entries = {divmod(int(c), sdp.n): float(w) for c, w in zip(*g.coefficients(r), strict=True)}
             diagonal = [i for i, j in entries if i == j]
             if len(diagonal) == 2:
                 i, j = diagonal
                 a = entries[i, i]
                 if entries[j, j] == a and entries.get((i, j)) == entries.get((j, i)) == -a:
-                    yield ForcedPair((i, j), (start + int(r),), (-1 / a,))
+                    yield ForcedPair((i, j), (start + r,), (-1 / a,))
         start += len(g)
 
 
