@@ -283,10 +283,12 @@ def test_the_default_solver_depends_on_what_is_installed_and_on_density(monkeypa
     X, y = cl.datasets.load("iris")
     links = cl.Links.sample(y, per_class=3, random_state=0)
     sparse, dense = cl.PCP(cl.Graph.knn(X), links), cl.PCP(cl.Graph.rbf(X), links)
-    assert sparse.explain().solver == "SDPA"
+    assert sparse.explain(form="dual").solver == "SDPA"
     monkeypatch.setattr(catalogue.cp, "installed_solvers", lambda: ["CLARABEL", "SCS"])
-    assert sparse.explain().solver == "CLARABEL" and "sparse" in sparse.explain().why_solver
-    assert dense.explain().solver == "SCS" and "dense" in dense.explain().why_solver
+    plan = sparse.explain(form="dual")
+    assert plan.solver == "CLARABEL" and "sparse" in plan.why
+    plan = dense.explain(form="dual")
+    assert plan.solver == "SCS" and "dense" in plan.why
 
 
 def test_every_status_says_what_it_means():

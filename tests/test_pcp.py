@@ -193,7 +193,7 @@ def test_relaxation_gap_is_the_distance_of_a_clustering_from_the_bound(small_pcp
 def test_the_plan_shows_sizes_before_and_after():
     X, y = cl.datasets.load("iris")
     problem = cl.PCP(cl.Graph.knn(X), cl.Links.sample(y, per_class=3, random_state=0))
-    plan = problem.explain()
+    plan = problem.explain(form="dual")
     first, second = plan.steps
     assert (first.name, first.before.psd, first.after.psd) == ("contraction", (150,), (problem.links.n_blocks,))
     assert second.name == "dualisation"

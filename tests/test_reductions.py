@@ -71,7 +71,7 @@ def test_contraction_keeps_value_and_feasibility_of_every_feasible_kernel(links,
     small = K[np.ix_(first, first)]
     np.testing.assert_allclose(contracted.A @ small.ravel(), contracted.b, atol=1e-12)
     assert np.sum(contracted.C.toarray() * small) == pytest.approx(np.sum(original.C.toarray() * K), abs=1e-10)
-    lifted, _ = lift.point({"K": small}, {})
+    lifted = cl.matrices.Arrays(lift.point({"K": small}, {})[0])
     np.testing.assert_allclose(lifted["K"], K, atol=1e-12)
 
 

@@ -19,17 +19,19 @@ from .errors import (
     SolveFailed,
     SolverUnavailable,
 )
-from .formulations import PCP
+from .formulations import KP, PCP
 from .graph import Graph
+from .harmonic import HarmonicExtension
 from .links import Links
 from .problem import Problem
-from .reductions import Contraction, Dualisation, Scaling
+from .reductions import Contraction, Dualisation, Elimination, Scaling
 from .solution import Solution, Timings
 from .status import Status
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "KP",
     "PCP",
     "Certificate",
     "Citation",
@@ -37,8 +39,10 @@ __all__ = [
     "CvxlinkError",
     "DataUnavailable",
     "Dualisation",
+    "Elimination",
     "FormUnavailable",
     "Graph",
+    "HarmonicExtension",
     "InaccurateWarning",
     "InconsistentLinks",
     "InfeasibleProblem",

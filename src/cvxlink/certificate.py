@@ -31,9 +31,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from .errors import InfeasibleProblem, InvalidInput, ReductionRefused
+from .factorisation import positive_definite_factors
 from .linear_sdp import LinearSDP
+from .matrices import Arrays, Congruence, Matrix, as_dense, congruent, diagonal, inner
 from .problem import Declaration, Problem
-from .reductions.contraction import Contraction, ContractionLift
+from .reductions import Contraction, Elimination
+from .reductions.contraction import ContractionLift
 
 # Up to this order all eigenvalues are computed; beyond it Lanczos finds the least one.
 DENSE_EIGENVALUES = 3000
@@ -157,15 +160,23 @@ def certify(problem: Problem, values: Mapping[str, Any], duals: Mapping[str, Any
         Multipliers by the name of the constraint: for lhs = rhs and lhs ≤ rhs the change of the optimum per unit of u
         in rhs + u (CVXPY reads a ≥ b as b ≤ a), for a semidefinite one the slack matrix.
     """
-    declaration = problem.declare()
     if not isinstance(values, Mapping) or not isinstance(duals, Mapping | None):
         raise InvalidInput("values and multipliers are given by name, as dictionaries")
+    values, duals = _stored(values), _stored(duals or {})
+    try:
+        sdp, refusal = problem.linear_sdp(), ""
+    except ReductionRefused as error:
+        sdp, refusal = None, str(error)
+    if sdp is not None and isinstance(values.get(sdp.variable), Congruence):
+        K = values[sdp.variable]
+        return _certify_sdp(sdp, K, duals, sdp.value(K), {})
+    declaration = problem.declare()
     point = {}
     for name, variable in declaration.variables.items():
         if name not in values:
             raise InvalidInput(f"the point has no value for the variable {name}")
         try:
-            point[name] = _dense(values[name])
+            point[name] = np.asarray(as_dense(values[name]), dtype=float)
         except (TypeError, ValueError) as error:
             raise InvalidInput(f"the value of {name} must be an array of numbers") from error
         if point[name].shape != variable.shape:
@@ -175,31 +186,41 @@ def certify(problem: Problem, values: Mapping[str, Any], duals: Mapping[str, Any
         return Certificate(float("nan"), everything, basis="the point holds NaN or infinity")
     violations, eigenvalue = _violations(declaration, point)
     value = float(declaration.objective.value)
-    scale = max(float(abs(v).max()) for v in point.values())
-    try:
-        sdp = problem.linear_sdp()
-    except ReductionRefused as refusal:
-        return Certificate(value, violations, min_eigenvalue=eigenvalue, basis=str(refusal), scale=scale)
-    K = (point[sdp.variable] + point[sdp.variable].T) / 2
-    # CVXPY evaluates some expressions with other shapes than it compiles them, so the rows are looked at as well.
+    if sdp is None:
+        scale = max(float(abs(v).max()) for v in point.values())
+        return Certificate(value, violations, min_eigenvalue=eigenvalue, basis=refusal, scale=scale)
+    K = point[sdp.variable]
+    return _certify_sdp(sdp, (K + K.T) / 2, duals, value, violations)
+
+
+def _stored(values: Mapping[str, Any]) -> Mapping[str, Any]:
+    return values.stored if isinstance(values, Arrays) else values
+
+
+def _certify_sdp(
+    sdp: LinearSDP, K: Matrix, duals: Mapping[str, Any], value: float, violations: dict[str, float]
+) -> Certificate:
+    """Certify a point of a linear semidefinite program, given its declared value and violations.
+
+    For a point kept as a product the rows stand for the constraints: nothing of order n × n is ever built.
+    """
+    # CVXPY evaluates some expressions with other shapes than it compiles them, so the rows are always looked at.
     for name, residual in sdp.split(sdp.residual(K)).items():
-        violations[name] = max(violations[name], float(abs(residual).max(initial=0.0)))
+        violations[name] = max(violations.get(name, 0.0), float(abs(residual).max(initial=0.0)))
+    eigenvalue = least_eigenvalue(K)[0]
+    violations[sdp.cone] = max(violations.get(sdp.cone, 0.0), -eigenvalue, 0.0)
     face = Face.of(sdp)
     upper = face.upper_bound(K)
     lower, basis, dimacs, sensitivity = None, "there are no multipliers", None, None
-    y = _multipliers(sdp, duals or {})
+    y = _multipliers(sdp, duals)
     if y is not None:
         lower, basis = face.lower_bound(y)
-        slack = sdp.slack(y)
-        Z = _slack_multiplier(sdp, duals or {}, slack)
-        dimacs = dimacs_errors(sdp, K, y, Z, slack)
+        dimacs = _dimacs_errors(face, K, y, _slack_multiplier(sdp, duals))
         sensitivity = face.sensitivity(K, y, value)
     cost_scale = min(1.0, float(abs(face.sdp.C).max()) if face.sdp.C.nnz else 1.0)
+    # The largest entry of a semidefinite matrix is on its diagonal.
+    scale = float(abs(K).max()) if isinstance(K, np.ndarray) else float(abs(diagonal(K)).max())
     return Certificate(value, violations, lower, upper, eigenvalue, dimacs, basis, scale, cost_scale, sensitivity)
-
-
-def _dense(value: Any) -> np.ndarray:
-    return np.asarray(value.toarray() if sp.issparse(value) else value, dtype=float)
 
 
 def _violations(declaration: Declaration, point: dict[str, np.ndarray]) -> tuple[dict[str, float], float | None]:
@@ -239,40 +260,51 @@ def _multipliers(sdp: LinearSDP, duals: Mapping[str, Any]) -> np.ndarray | None:
     return np.where(sdp.is_inequality, np.minimum(y, 0), y)
 
 
-def _slack_multiplier(sdp: LinearSDP, duals: Mapping[str, Any], slack: sp.csr_array) -> sp.csr_array:
-    """Return the multiplier of K ⪰ 0 as it was given, or the slack itself where none was."""
+def _slack_multiplier(sdp: LinearSDP, duals: Mapping[str, Any]) -> sp.csr_array | None:
+    """Return the multiplier of K ⪰ 0 as it was given, or None where none was."""
     if sdp.cone not in duals:
-        return slack
+        return None
     try:
-        Z = _dense(duals[sdp.cone])
+        Z = sp.csr_array(duals[sdp.cone], dtype=float)
     except (TypeError, ValueError) as error:
         raise InvalidInput(f"the multiplier of {sdp.cone!r} must be a matrix of numbers") from error
     if Z.shape != (sdp.n, sdp.n):
         raise InvalidInput(f"the multiplier of {sdp.cone!r} must have the shape {(sdp.n, sdp.n)}, not {Z.shape}")
-    return sp.csr_array(Z) if np.isfinite(Z).all() else slack
+    return Z if np.isfinite(Z.data).all() else None
 
 
 @dataclass(frozen=True, eq=False)
 class Face:
-    """The problem on blocks, where the constraints force points together; otherwise the problem as it is."""
+    """The problem where its proofs are done: without the points that no constraint mentions, and on blocks.
 
+    ``original`` becomes ``seed`` by elimination and ``sdp`` by contraction, each where it applies; otherwise nothing
+    changes.
+    """
+
+    original: LinearSDP
+    seed: LinearSDP
     sdp: LinearSDP
     lift: ContractionLift | None
 
     @classmethod
     def of(cls, sdp: LinearSDP) -> Face:
-        """Contract a problem where its constraints force points together."""
+        """Eliminate, then contract."""
+        seed = sdp
+        with suppress(ReductionRefused):
+            seed = Elimination().apply(sdp).problem.linear_sdp()
         try:
-            lift = Contraction().apply(sdp).lift
+            lift = Contraction().apply(seed).lift
         except (ReductionRefused, InfeasibleProblem):
-            return cls(sdp, None)
+            return cls(sdp, seed, seed, None)
         assert isinstance(lift, ContractionLift)
-        return cls(lift.contracted, lift)
+        return cls(sdp, seed, lift.contracted, lift)
 
     def lower_bound(self, y: np.ndarray) -> tuple[float | None, str]:
         """Return a number no feasible point goes below, from any multipliers y, and what it rests on."""
         sdp, y = self.sdp, self.multipliers(y)
         where = "" if self.lift is None else f" on {sdp.n} blocks"
+        if self.seed is not self.original:
+            where += f" of the {self.seed.n} constrained points"
         eigenvalue, margin = least_eigenvalue(sdp.slack(y))
         # Rounding in S(y) and bᵀy, which matters where large multipliers cancel.
         terms = (len(y) + 1) * float(np.finfo(float).eps)
@@ -291,15 +323,15 @@ class Face:
         bound = value + trace * deficit
         return bound, f"dual value {value:.10g}{where}, trace {trace:g}, λmin of the slack {deficit:.1e}"
 
-    def upper_bound(self, K: np.ndarray) -> float | None:
+    def upper_bound(self, K: Matrix) -> float | None:
         """Return the value of an exactly feasible point near K, or None where none can be made this way."""
-        sdp, K = self.sdp, self.point(K)
+        sdp = self.sdp
         if not len(sdp.b):
             return None
-        interior, near = sdp.interior_point(), sdp.projection()(K)
-        room = 0.0 if interior is None else least_eigenvalue(interior)[0]
-        if interior is None or near is None or room <= 1e-9:
+        interior, near = sdp.interior_point, sdp.projection()(self.point(K))
+        if interior is None or near is None:
             return None
+        room = least_eigenvalue(interior)[0]
         eigenvalue, margin = least_eigenvalue(near)
         lack = max(0.0, margin - eigenvalue)
         share = max(lack / (lack + room), sdp.share_for_inequalities(near, interior))
@@ -310,20 +342,28 @@ class Face:
             return None
         return sdp.value(feasible)
 
-    def sensitivity(self, K: np.ndarray, y: np.ndarray, value: float) -> float:
+    def sensitivity(self, K: Matrix, y: np.ndarray, value: float) -> float:
         """Return what the multipliers say the violations of K are worth."""
-        K, y = self.point(K), self.multipliers(y)
-        averaging = abs(self.sdp.value(K) - value)
+        near, y = self.point(K), self.multipliers(y)
+        averaging = abs(self.sdp.value(near) - value)
         trace = max(0.0, float(self.sdp.slack(y).trace()))
-        return averaging + float(abs(y) @ abs(self.sdp.residual(K))) - min(0.0, least_eigenvalue(K)[0]) * trace
+        return averaging + float(abs(y) @ abs(self.sdp.residual(near))) - min(0.0, least_eigenvalue(near)[0]) * trace
 
-    def point(self, K: np.ndarray) -> np.ndarray:
-        """Return a matrix averaged over blocks."""
-        if self.lift is None:
+    def slack_deficit(self, y: np.ndarray) -> float:
+        """Return how far below zero S(y) goes; after elimination at most that far.
+
+        By the Schur complement xᵀSx ≥ x_lᵀ S_l x_l, with S_l the slack on the constrained points.
+        """
+        return max(0.0, -least_eigenvalue(self.seed.slack(y))[0])
+
+    def point(self, K: Matrix) -> np.ndarray:
+        """Return a matrix on the constrained points, averaged over blocks."""
+        kept = np.arange(K.shape[0]) if self.seed is self.original else self.original.constrained_points
+        blocks = np.arange(len(kept)) if self.lift is None else self.lift.blocks
+        if len(blocks) == K.shape[0] == self.sdp.n and isinstance(K, np.ndarray):
             return K
-        sizes = np.bincount(self.lift.blocks)
-        P = sp.csr_array((1 / sizes[self.lift.blocks], (np.arange(len(K)), self.lift.blocks)))
-        return P.T @ K @ P
+        average = sp.csr_array((1 / np.bincount(blocks)[blocks], (blocks, kept)), shape=(self.sdp.n, K.shape[0]))
+        return congruent(average, K).toarray()
 
     def multipliers(self, y: np.ndarray) -> np.ndarray:
         """Return the multipliers of the rows on blocks."""
@@ -339,8 +379,11 @@ def least_eigenvalue(matrix: Any) -> tuple[float, float]:
     """
     n = matrix.shape[0]
     if not sp.issparse(matrix) or n <= DENSE_EIGENVALUES:
-        dense = matrix.toarray() if sp.issparse(matrix) else np.asarray(matrix)
-        eigenvalues = np.linalg.eigvalsh((dense + dense.T) / 2)
+        if isinstance(matrix, Congruence):
+            eigenvalues = matrix.eigenvalues()
+        else:
+            dense = as_dense(matrix)
+            eigenvalues = np.linalg.eigvalsh((dense + dense.T) / 2)
         return float(eigenvalues[0]), float(n * np.finfo(float).eps * abs(eigenvalues).max())
     size = float(abs(matrix).sum(axis=1).max())  # no eigenvalue is larger than this (Gershgorin)
     identity = sp.eye_array(n)
@@ -350,42 +393,34 @@ def least_eigenvalue(matrix: Any) -> tuple[float, float]:
         largest = sp.linalg.eigsh(size * identity - matrix, k=1, which="LA", tol=1e-12, v0=start)[0]
         guess = size - float(largest[0])
     below, margin = 0.0, 1e-10 * size
-    while margin < guess + size and not _positive_definite(matrix - (guess - margin) * identity):
+    while margin < guess + size and positive_definite_factors(matrix - (guess - margin) * identity) is None:
         below, margin = margin, 4 * margin
     for _ in range(8 if below else 0):  # the guess was wrong: find out by how much
         middle = (below + margin) / 2
-        if _positive_definite(matrix - (guess - middle) * identity):
+        if positive_definite_factors(matrix - (guess - middle) * identity) is not None:
             margin = middle
         else:
             below = middle
     return guess, min(margin, guess + size)
 
 
-def _positive_definite(matrix: Any) -> bool:
-    """Whether elimination on the diagonal, in an order that keeps it sparse, meets positive pivots only."""
-    symmetric = {"SymmetricMode": True}
-    try:
-        factors = sp.linalg.splu(
-            sp.csc_array(matrix), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=symmetric
-        )
-    except RuntimeError:  # exactly singular
-        return False
-    on_diagonal = np.array_equal(factors.perm_r, factors.perm_c)
-    return bool(on_diagonal and (factors.U.diagonal() > 0).all())
+def _dimacs_errors(face: Face, K: Matrix, y: np.ndarray, Z: sp.csr_array | None) -> tuple[float, ...]:
+    """Return the six DIMACS errors of a primal-dual pair, with largest absolute entries in the denominators.
 
-
-def dimacs_errors(sdp: LinearSDP, K: np.ndarray, y: np.ndarray, Z: Any, slack: Any) -> tuple[float, ...]:
-    """Return the six DIMACS errors of a primal-dual pair, with largest absolute entries in the denominators."""
-    b = sdp.b
-    size_b = 1 + float(abs(b).max(initial=0))
+    Z is the given multiplier of K ⪰ 0; without one the slack S(y) stands for it.
+    """
+    sdp, slack = face.original, face.original.slack(y)
+    size_b = 1 + float(abs(sdp.b).max(initial=0))
     size_C = 1 + float(abs(sdp.C).max())
-    primal, dual = sdp.value(K) - sdp.offset, float(b @ y)
+    primal, dual = sdp.value(K) - sdp.offset, float(sdp.b @ y)
     size_value = 1 + abs(primal) + abs(dual)
+    off = 0.0 if Z is None else float(sp.linalg.norm(sp.csr_array(Z - slack)))
+    deficit = face.slack_deficit(y) if Z is None or off == 0 else max(0.0, -least_eigenvalue(Z)[0])
     return (
         float(np.linalg.norm(sdp.residual(K))) / size_b,
         max(0.0, -least_eigenvalue(K)[0]) / size_b,
-        float(sp.linalg.norm(sp.csr_array(Z - slack))) / size_C,
-        max(0.0, -least_eigenvalue(Z)[0]) / size_C,
+        off / size_C,
+        deficit / size_C,
         (primal - dual) / size_value,
-        float(sp.csr_array(Z).multiply(K).sum()) / size_value,
+        inner(slack if Z is None else Z, K) / size_value,
     )

@@ -11,15 +11,16 @@ from sklearn.cluster import KMeans
 
 from .errors import InvalidInput, LinkWarning
 from .links import Links
+from .matrices import Congruence, Matrix
 from .validation import as_count, as_generator
 
 if TYPE_CHECKING:
-    from .solution import Solution
+    from .solution import LearntKernel
 
 METHODS = ("kernel-kmeans", "spectral", "kmeans")
 
 
-def cluster(solution: Solution, n_clusters: int, method: str, random_state: Any, n_init: int) -> np.ndarray:
+def cluster(solution: LearntKernel, n_clusters: int, method: str, random_state: Any, n_init: int) -> np.ndarray:
     """Cluster a solution; warn where its links cannot be respected by so few clusters."""
     if method not in METHODS:
         raise InvalidInput(f"there is no clustering method {method!r}; there are {', '.join(METHODS)}")
@@ -36,11 +37,19 @@ def cluster(solution: Solution, n_clusters: int, method: str, random_state: Any,
         return spectral(solution.affinity, n_clusters, random_state, n_init)
     if method == "kmeans":
         return kmeans(solution.embedding, n_clusters, random_state, n_init)
+    if isinstance(solution._kernel, Congruence):
+        return kernel_kmeans(None, n_clusters, random_state, n_init, factor=solution.factor)
     return kernel_kmeans(solution.kernel, n_clusters, random_state, n_init)
 
 
-def kernel_factor(K: np.ndarray, tolerance: float = 1e-10) -> np.ndarray:
+def kernel_factor(K: Matrix, tolerance: float = 1e-10) -> np.ndarray:
     """Return B with K ≈ BBᵀ, dropping eigenvalues below ``tolerance`` times the largest."""
+    if isinstance(K, Congruence):
+        if not K.is_thin:
+            return kernel_factor(K.toarray(), tolerance)
+        # TMTᵀ with M = BBᵀ is (TB)(TB)ᵀ; its singular vectors put the columns in order.
+        vectors, lengths, _ = np.linalg.svd(K.T @ kernel_factor(K.M, tolerance), full_matrices=False)
+        return vectors * lengths
     eigenvalues, vectors = scipy.linalg.eigh((K + K.T) / 2)
     keep = eigenvalues > tolerance * max(eigenvalues[-1], 0.0)
     return (vectors[:, keep] * np.sqrt(eigenvalues[keep]))[:, ::-1]

@@ -13,6 +13,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from .errors import InvalidInput, ReductionRefused
+from .harmonic import HarmonicExtension
+from .matrices import Matrix, entries, inner
 from .problem import Problem, Sizes
 
 Sense = Literal["==", "<="]
@@ -144,6 +146,17 @@ class LinearSDP(Problem):
         """Which rows are inequalities."""
         return np.concatenate([np.full(len(g), g.sense == "<=") for g in self.rows] or [np.zeros(0, bool)])
 
+    @cached_property
+    def constrained_points(self) -> np.ndarray:
+        """The points that some row mentions, in increasing order."""
+        columns = self.A.indices[self.A.data != 0]
+        return np.unique(np.concatenate([columns // self.n, columns % self.n]))
+
+    @cached_property
+    def extension(self) -> HarmonicExtension:
+        """How the other points follow the constrained ones."""
+        return HarmonicExtension(self.C, self.constrained_points)
+
     def joined(self, duals: Mapping[str, np.ndarray]) -> np.ndarray:
         """Return multipliers given by name as one vector."""
         parts = []
@@ -198,14 +211,15 @@ class LinearSDP(Problem):
                     yield FixedEntry((i, j), float(g.b[r] / weight), start + r, weight)
             start += len(g)
 
-    def trace_bound(self) -> float | None:
-        """Return a bound on the trace of every feasible K that single constraints give, or None.
+    def trace_multipliers(self) -> np.ndarray | None:
+        """Return v with A*(v) = I that single constraints give, so that no feasible K has a trace above bᵀv, or None.
 
         Either one row bounds a positive multiple of the trace, or each diagonal entry has a row of its own.
         """
         diagonal = np.arange(self.n) * (self.n + 1)
-        largest = np.full(self.n, np.inf)
-        best = np.inf
+        largest, entry_rows, entry_weights = np.full(self.n, np.inf), np.zeros(self.n, dtype=int), np.ones(self.n)
+        best, whole = np.inf, None
+        start = 0
         for g in self.rows:
             for r in range(len(g)):
                 columns, weights = g.coefficients(r)
@@ -213,13 +227,27 @@ class LinearSDP(Problem):
                 columns, weights = columns[keep], weights[keep]
                 if not len(columns) or (g.sense == "<=" and weights[0] < 0):
                     continue  # nothing, or a bound from below
+                bound = g.b[r] / weights[0]
                 if len(columns) == 1 and columns[0] % (self.n + 1) == 0:
                     i = int(columns[0] // (self.n + 1))
-                    largest[i] = min(largest[i], g.b[r] / weights[0])
-                elif np.array_equal(np.sort(columns), diagonal) and (weights == weights[0]).all():
-                    best = min(best, g.b[r] / weights[0])
-        bound = min(best, float(largest.sum()))
-        return bound if np.isfinite(bound) else None
+                    if bound < largest[i]:
+                        largest[i], entry_rows[i], entry_weights[i] = bound, start + r, weights[0]
+                elif np.array_equal(np.sort(columns), diagonal) and (weights == weights[0]).all() and bound < best:
+                    best, whole = bound, (start + r, weights[0])
+            start += len(g)
+        v = np.zeros(len(self.b))
+        if whole is not None and best <= largest.sum():
+            v[whole[0]] = 1 / whole[1]
+        elif np.isfinite(largest).all():
+            v[entry_rows] = 1 / entry_weights
+        else:
+            return None
+        return v
+
+    def trace_bound(self) -> float | None:
+        """Return a bound on the trace of every feasible K that single constraints give, or None."""
+        v = self.trace_multipliers()
+        return None if v is None else float(self.b @ v)
 
     def projection(
         self, active: np.ndarray | None = None, inset: float = 0.0
@@ -245,25 +273,32 @@ class LinearSDP(Problem):
         """Return the smallest matrix, in the Frobenius norm, that satisfies the equations."""
         return self.projection()(np.zeros((self.n, self.n)))
 
+    @cached_property
     def interior_point(self) -> np.ndarray | None:
-        """Return the least-norm solution of the equations, moved off inequalities it touches, if it can be had."""
+        """A strictly feasible matrix, if it can be had.
+
+        It is the least-norm solution of the equations, moved off inequalities it touches, where that is positive
+        definite; the identity for kernels with unit diagonal.
+        """
         K = self.least_norm_solution()
         if K is None:
             return None
-        room = self.b - self.A @ K.ravel()
-        inset = 0.1 * float(np.linalg.eigvalsh((K + K.T) / 2)[0])
-        touching = self.is_inequality & (room < inset)
-        if inset > 0 and touching.any():
-            K = self.projection(touching, inset)(np.zeros_like(K))
-        return K if K is not None and self.inequalities_hold(K) else None
+        least = float(np.linalg.eigvalsh((K + K.T) / 2)[0])
+        touching = self.is_inequality & (self.b - self.A @ K.ravel() < 0.1 * least)
+        if least > 0 and touching.any():
+            K = self.projection(touching, 0.1 * least)(np.zeros_like(K))
+            least = -np.inf if K is None else float(np.linalg.eigvalsh((K + K.T) / 2)[0])
+        return K if K is not None and least > 1e-9 and self.inequalities_hold(K) else None
 
-    def value(self, K: np.ndarray) -> float:
+    def value(self, K: Matrix) -> float:
         """Return ⟨C, K⟩ + c₀."""
-        return float(self.C.multiply(K).sum()) + self.offset
+        return inner(self.C, K) + self.offset
 
-    def residual(self, K: np.ndarray) -> np.ndarray:
+    def residual(self, K: Matrix) -> np.ndarray:
         """Return ⟨A_r, K⟩ − b_r, for an inequality only what exceeds its side."""
-        residual = self.A @ K.ravel() - self.b
+        part = self.A.tocoo()
+        terms = part.data * entries(K, part.col // self.n, part.col % self.n)
+        residual = np.bincount(part.row, terms, len(self.b)) - self.b
         return np.where(self.is_inequality, np.maximum(residual, 0), residual)
 
     def share_for_inequalities(self, K: np.ndarray, interior: np.ndarray) -> float:

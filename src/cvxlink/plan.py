@@ -5,10 +5,12 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass
 
+from .backends.base import Route
 from .backends.catalogue import choose_solver, require_semidefinite, require_solver
-from .errors import FormUnavailable, ReductionRefused
+from .backends.routes import ROUTES
+from .errors import FormUnavailable, InvalidInput, ReductionRefused
 from .problem import Problem, Sizes
-from .reductions import Contraction, Dualisation, Reduction, Scaling
+from .reductions import Contraction, Dualisation, Elimination, Reduction, Scaling
 from .reductions.base import Lift
 
 
@@ -30,21 +32,28 @@ class Step:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """What ``solve`` will do; print it to read it."""
+    """What ``solve`` will do; print it to read it.
+
+    Either a ``form`` of the program goes to a ``solver`` through CVXPY, or a ``route`` of our own is taken.
+    """
 
     problem: Problem
-    form: str
     steps: tuple[Step, ...]
     program: Problem
-    solver: str
-    why_solver: str
+    why: str
+    form: str | None = None
+    solver: str | None = None
+    route: Route | None = None
 
     def __str__(self) -> str:
         lines = [f"{type(self.problem).__name__}: {sizes_of(self.problem)}"]
-        lines += [f"{k}. {step}".rstrip() for k, step in enumerate(self.steps, 1)]
-        lines.append(f"{len(self.steps) + 1}. form {self.form!r}: {sizes_of(self.program)}")
-        lines.append(f"{len(self.steps) + 2}. solver {self.solver}: {self.why_solver}")
-        return "\n".join(lines)
+        lines += [str(step).rstrip() for step in self.steps]
+        if self.route is not None:
+            lines.append(f"route {self.route.name!r}, no solver needed: {self.why}")
+        else:
+            lines.append(f"form {self.form!r}: {sizes_of(self.program)}")
+            lines.append(f"solver {self.solver}: {self.why}")
+        return "\n".join([lines[0], *(f"{k}. {line}" for k, line in enumerate(lines[1:], 1))])
 
     __repr__ = __str__
 
@@ -57,42 +66,43 @@ def sizes_of(problem: Problem) -> Sizes:
 
 def forms_of(problem: Problem) -> tuple[str, ...]:
     """Return the names of the equivalent programs there are for a problem."""
+    if not problem.convex:
+        return ()
     dual = Dualisation().refuses(problem) is None
     return (problem.declared_form, "dual") if dual else (problem.declared_form,)
 
 
-def make_plan(problem: Problem, *, solver: str | None, form: str | None, presolve: bool) -> Plan:
+def routes_of(problem: Problem) -> tuple[str, ...]:
+    """Return the names of the algorithms of ours that take a problem, after its reductions."""
+    program = _presolved(problem)[0]
+    return tuple(route.name for route in ROUTES if route.refuses(program) is None)
+
+
+def make_plan(
+    problem: Problem, *, solver: str | None, form: str | None, presolve: bool, route: str | None = None
+) -> Plan:
     """Decide how to solve a problem; nothing is solved yet."""
+    if route is not None and (solver is not None or form is not None):
+        raise InvalidInput("a route is an algorithm of ours, a form or solver is for CVXPY: give one or the other")
     if solver is not None:
         solver = require_solver(solver)
-    current = problem
-    steps: list[Step] = []
-
-    def reduce(reduction: Reduction, why: str) -> None:
-        nonlocal current
-        reduced = reduction.apply(current)
-        steps.append(Step(reduction.name, why, sizes_of(current), sizes_of(reduced.problem), reduced.lift))
-        current = reduced.problem
-
-    if presolve:
-        try:
-            reduce(Contraction(), "points that the constraints force together become one, repeated rows are dropped")
-        except ReductionRefused as refusal:
-            steps.append(Step("contraction", str(refusal), sizes_of(problem)))
-        with suppress(ReductionRefused):  # rarely needed, so not worth a line where it is not
-            reduce(
-                Scaling(), "costs and right-hand sides divided by the largest, as the solvers' absolute tolerances need"
-            )
-    else:
-        steps.append(Step("contraction", "presolve is off", sizes_of(problem)))
-
     if form not in (None, problem.declared_form, "dual"):
         raise FormUnavailable(f"{type(problem).__name__} has no form {form!r}; it has {', '.join(forms_of(problem))}")
+    current, steps = _presolved(problem) if presolve else (problem, [_left_out(problem, "presolve is off")])
+    if form is None and solver is None:
+        chosen = _choose_route(current, route)
+        if chosen is not None:
+            return Plan(problem, tuple(steps), current, chosen.why if route is None else "as asked for", route=chosen)
+    if not problem.convex:
+        raise FormUnavailable(
+            f"{type(problem).__name__} is not convex, so no CVXPY solver takes it; "
+            f"solve it by its route: {', '.join(routes_of(problem))}"
+        )
     if form in (None, "dual"):
         try:
             if form is None:
                 _require_fewer_multipliers(current)
-            reduce(Dualisation(), "one unknown a constraint instead of one an entry")
+            current = _reduce(current, Dualisation(), "one unknown a constraint instead of one an entry", steps)
             form = "dual"
         except ReductionRefused as refusal:
             if form == "dual":
@@ -103,8 +113,50 @@ def make_plan(problem: Problem, *, solver: str | None, form: str | None, presolv
             form = problem.declared_form
     if solver and sizes_of(current).psd:
         require_semidefinite(solver)
-    chosen, why = (solver, "as asked for") if solver else choose_solver(current)
-    return Plan(problem, form, tuple(steps), current, chosen, why)
+    name, why = (solver, "as asked for") if solver else choose_solver(current)
+    return Plan(problem, tuple(steps), current, why, form=form, solver=name)
+
+
+def _choose_route(program: Problem, name: str | None) -> Route | None:
+    """Return the route asked for, or the first that takes the program, or None; refuse one that cannot."""
+    if name is None:
+        return next((route for route in ROUTES if route.refuses(program) is None), None)
+    for route in ROUTES:
+        if route.name == name:
+            refusal = route.refuses(program)
+            if refusal is not None:
+                raise FormUnavailable(f"the route {name!r} does not take this problem: {refusal}")
+            return route
+    raise FormUnavailable(f"there is no route {name!r}; there are {', '.join(route.name for route in ROUTES)}")
+
+
+def _presolved(problem: Problem) -> tuple[Problem, list[Step]]:
+    """Apply the reductions that are exact for a problem."""
+    current, steps = problem, list[Step]()
+    if not problem.convex:
+        return current, steps
+    # Elimination and scaling are rarely possible, so they are not worth a line where they are not.
+    with suppress(ReductionRefused):
+        current = _reduce(current, Elimination(), "points that no constraint mentions follow the others", steps)
+    try:
+        why = "points that the constraints force together become one, repeated rows are dropped"
+        current = _reduce(current, Contraction(), why, steps)
+    except ReductionRefused as refusal:
+        steps.append(_left_out(current, str(refusal)))
+    with suppress(ReductionRefused):
+        why = "costs and right-hand sides divided by the largest, as the solvers' absolute tolerances need"
+        current = _reduce(current, Scaling(), why, steps)
+    return current, steps
+
+
+def _reduce(problem: Problem, reduction: Reduction, why: str, steps: list[Step]) -> Problem:
+    reduced = reduction.apply(problem)
+    steps.append(Step(reduction.name, why, sizes_of(problem), sizes_of(reduced.problem), reduced.lift))
+    return reduced.problem
+
+
+def _left_out(problem: Problem, why: str) -> Step:
+    return Step(Contraction.name, why, sizes_of(problem))
 
 
 def _require_fewer_multipliers(problem: Problem) -> None:

@@ -18,6 +18,7 @@ from .status import DEFAULT_ACCURACY
 
 if TYPE_CHECKING:
     from .linear_sdp import LinearSDP
+    from .matrices import Arrays, Matrix
     from .plan import Plan
     from .solution import Solution
 
@@ -40,6 +41,8 @@ class Problem(ABC):
         The paper and equation.
     ``declared_form``
         What the program is called among ``forms``; "paper" where it is printed in one.
+    ``convex``
+        False for a program that only a route of its own can solve.
     :meth:`linear_sdp`
         The same program as data, where reading it off the declaration would be slow.
     :meth:`kernel_of`, :meth:`embedding_of`
@@ -49,6 +52,7 @@ class Problem(ABC):
     cites: ClassVar[Citation | None] = None
     declared_form: ClassVar[str] = "declared"
     cluster_method: ClassVar[str] = "kernel-kmeans"
+    convex: ClassVar[bool] = True
 
     @property
     def tex(self) -> Mapping[str, str]:
@@ -79,12 +83,15 @@ class Problem(ABC):
 
         return read_declaration(self)
 
-    def kernel_of(self, values: Mapping[str, np.ndarray]) -> np.ndarray | None:
-        """Return the kernel a solution yields: the value of the one square symmetric variable, if there is one."""
-        square = [name for name, v in self.variables().items() if v.ndim == 2 and v.is_symmetric()]
-        return values[square[0]] if len(square) == 1 else None
+    def kernel_of(self, values: Arrays) -> Matrix | None:
+        """Return the kernel a solution yields: the value of the one square symmetric variable, if there is one.
 
-    def embedding_of(self, values: Mapping[str, np.ndarray]) -> np.ndarray | None:
+        ``values["K"]`` is an array; ``values.stored["K"]`` may be a product that is cheaper to work with.
+        """
+        square = [name for name, v in self.variables().items() if v.ndim == 2 and v.is_symmetric()]
+        return values.stored[square[0]] if len(square) == 1 else None
+
+    def embedding_of(self, values: Arrays) -> np.ndarray | None:
         """Return the embedding a solution yields, one row a point, where the method yields one and no kernel."""
         return None
 
@@ -94,6 +101,13 @@ class Problem(ABC):
         from .plan import forms_of
 
         return forms_of(self)
+
+    @property
+    def routes(self) -> tuple[str, ...]:
+        """The algorithms of ours that can solve it without CVXPY."""
+        from .plan import routes_of
+
+        return routes_of(self)
 
     def to_cvxpy(self, form: str | None = None, presolve: bool = False) -> cp.Problem:
         """Return a plain ``cvxpy.Problem``, to look at or to change.
@@ -106,11 +120,13 @@ class Problem(ABC):
         plan = make_plan(self, solver=None, form=form or self.declared_form, presolve=presolve)
         return plan.program.declare().to_cvxpy()
 
-    def explain(self, solver: str | None = None, form: str | None = None, presolve: bool = True) -> Plan:
+    def explain(
+        self, solver: str | None = None, form: str | None = None, presolve: bool = True, route: str | None = None
+    ) -> Plan:
         """Return the plan ``solve`` would follow, with sizes before and after each reduction; print it."""
         from .plan import make_plan
 
-        return make_plan(self, solver=solver, form=form, presolve=presolve)
+        return make_plan(self, solver=solver, form=form, presolve=presolve, route=route)
 
     def solve(
         self,
@@ -118,6 +134,7 @@ class Problem(ABC):
         form: str | None = None,
         presolve: bool = True,
         *,
+        route: str | None = None,
         accuracy: float | None = DEFAULT_ACCURACY,
         solver_options: Mapping[str, Any] | None = None,
         time_limit: float | None = None,
@@ -129,19 +146,22 @@ class Problem(ABC):
         Parameters
         ----------
         solver : str, optional
-            Any SDP solver CVXPY can reach. By default the fastest suitable one that is installed;
-            ``explain()`` says which and why.
+            Any SDP solver CVXPY can reach. By default a route of ours where one applies, otherwise the fastest suitable
+            solver that is installed; ``explain()`` says which and why.
         form : str, optional
-            One of ``forms``. By default the fastest.
+            One of ``forms``, for CVXPY. By default the fastest.
         presolve : bool
             Apply the reductions that are exact for this problem.
+        route : str, optional
+            One of ``routes``, an algorithm of ours, instead of a solver and a form.
         accuracy : float or None
             What OPTIMAL shall mean: largest violation and certified relative gap. It is also translated into
             tolerances of the solver; None leaves these as the solver has them.
         solver_options : dict, optional
             Passed to the solver as they are; they win over ``accuracy``.
         time_limit : float, optional
-            Seconds after which the solver is stopped, whatever it is doing (it runs in a child process).
+            Seconds after which a solver is stopped, whatever it is doing (it runs in a child process); a route stops
+            after the iteration it is in.
         strict : bool
             Raise :class:`~cvxlink.SolveFailed` on anything but OPTIMAL and INACCURATE, and warn on the latter;
             otherwise return the solution to look at.
@@ -155,6 +175,7 @@ class Problem(ABC):
             solver=solver,
             form=form,
             presolve=presolve,
+            route=route,
             accuracy=accuracy,
             solver_options=solver_options,
             time_limit=time_limit,
@@ -266,7 +287,7 @@ class Declaration:
         if not isinstance(objective, (cp.Minimize, cp.Maximize)):
             raise InvalidProblem(f"{name}.objective() must return cvxpy.Minimize(…) or cvxpy.Maximize(…)")
         _check_leaves(objective, variables, f"{name}: the objective")
-        if not objective.is_dcp():
+        if problem.convex and not objective.is_dcp():
             raise InvalidProblem(
                 f"{name}: CVXPY does not recognise the objective as convex "
                 f"(for Maximize: concave); rewrite it by the rules of disciplined convex programming"
@@ -281,7 +302,7 @@ class Declaration:
                 if not isinstance(term, cp.constraints.constraint.Constraint):
                     raise InvalidProblem(f"{name}: the constraint {key!r} holds {term!r}, not a CVXPY constraint")
                 _check_leaves(term, variables, f"{name}: the constraint {key!r}")
-                if not term.is_dcp():
+                if problem.convex and not term.is_dcp():
                     raise InvalidProblem(
                         f"{name}: CVXPY does not recognise the constraint {key!r} as convex; "
                         f"rewrite it by the rules of disciplined convex programming"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 
 from .certificate import Certificate
 from .errors import CvxlinkError, InvalidInput
+from .matrices import Arrays, Congruence, Matrix, as_dense
 from .plan import Plan
 from .problem import Problem
 from .status import Status
@@ -64,58 +66,40 @@ class RelaxationGap:
         return text if self.feasible else f"{text} (the clustering breaks a constraint by {self.violated:.3g})"
 
 
-@dataclass(frozen=True, eq=False)
-class Solution:
-    """The outcome of a solve.
+class LearntKernel(ABC):
+    """A kernel on points of a graph, learnt by some method: what it offers for clustering and for new points.
 
-    Attributes
-    ----------
-    problem, status, reason
-        What was solved, how it ended, and in whose words.
-    values : dict
-        The declared variables by name.
-    duals : dict
-        Multipliers by the name of the constraint: for lhs = rhs and lhs ≤ rhs the change of the optimum per unit of u
-        in rhs + u (CVXPY reads a ≥ b as b ≤ a), for ``psd`` the slack matrix.
-    certificate : Certificate or None
-        What is proven about it.
-    timings, plan, iterations, options
-        What was done, and with which solver options.
+    The kernel is kept as a product where it came as one; the n × n array is built when ``kernel`` is asked for.
     """
 
     problem: Problem
-    status: Status
-    reason: str
-    plan: Plan
-    timings: Timings
-    values: dict[str, np.ndarray] = field(default_factory=dict)
-    duals: dict[str, Any] = field(default_factory=dict)
-    certificate: Certificate | None = None
-    iterations: int | None = None
-    options: dict[str, Any] = field(default_factory=dict)
 
-    @property
-    def value(self) -> float:
-        """The declared objective at the solution; NaN if there is none."""
-        return self.certificate.value if self.certificate else float("nan")
+    @abstractmethod
+    def _learnt(self) -> Matrix:
+        """Return the kernel, an array or a product."""
+
+    def _embedded(self) -> np.ndarray | None:
+        """Return the embedding of a method that yields one and no kernel."""
+        return None
+
+    @cached_property
+    def _kernel(self) -> Matrix:
+        return self._learnt()
 
     @cached_property
     def kernel(self) -> np.ndarray:
         """The learnt kernel K, n × n."""
-        kernel = self.problem.kernel_of(self._present())
-        if kernel is None:
-            raise CvxlinkError(
-                f"{type(self.problem).__name__} yields no kernel: it has no single symmetric matrix variable; "
-                f"override kernel_of(values) or embedding_of(values) to say what to cluster"
-            )
-        return kernel
+        return as_dense(self._kernel)
 
     @cached_property
     def factor(self) -> np.ndarray:
-        """A factor B with K = BBᵀ, its columns in order of decreasing eigenvalue; negligible ones are dropped."""
+        """A factor B, n × r, with K = BBᵀ, its columns in order of decreasing eigenvalue; negligible ones are dropped.
+
+        Where the kernel is kept as a product, this never forms it.
+        """
         from .clustering import kernel_factor
 
-        return kernel_factor(self.kernel)
+        return kernel_factor(self._kernel)
 
     @property
     def rank(self) -> int:
@@ -126,7 +110,7 @@ class Solution:
     @property
     def embedding(self) -> np.ndarray:
         """The points in feature space, one row each: the method's own embedding, or the factor of its kernel."""
-        own = self.problem.embedding_of(self._present())
+        own = self._embedded()
         return self.factor if own is None else own
 
     @property
@@ -145,9 +129,56 @@ class Solution:
         from .clustering import cluster
 
         if method is None:
-            embedded_only = self.problem.embedding_of(self._present()) is not None
-            method = "kmeans" if embedded_only else self.problem.cluster_method
+            method = self.problem.cluster_method if self._embedded() is None else "kmeans"
         return cluster(self, n_clusters, method, random_state, n_init)
+
+
+@dataclass(frozen=True, eq=False)
+class Solution(LearntKernel):
+    """The outcome of a solve.
+
+    Attributes
+    ----------
+    problem, status, reason
+        What was solved, how it ended, and in whose words.
+    values : Arrays
+        The declared variables by name; a large matrix is built when it is asked for.
+    duals : Arrays
+        Multipliers by the name of the constraint: for lhs = rhs and lhs ≤ rhs the change of the optimum per unit of u
+        in rhs + u (CVXPY reads a ≥ b as b ≤ a), for ``psd`` the slack matrix.
+    certificate : Certificate or None
+        What is proven about it.
+    timings, plan, iterations, options
+        What was done, and with which solver options.
+    """
+
+    problem: Problem
+    status: Status
+    reason: str
+    plan: Plan
+    timings: Timings
+    values: Arrays = field(default_factory=Arrays)
+    duals: Arrays = field(default_factory=Arrays)
+    certificate: Certificate | None = None
+    iterations: int | None = None
+    options: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def value(self) -> float:
+        """The declared objective at the solution; NaN if there is none."""
+        return self.certificate.value if self.certificate else float("nan")
+
+    def _learnt(self) -> Matrix:
+        kernel = self.problem.kernel_of(self._present())
+        if kernel is None:
+            raise CvxlinkError(
+                f"{type(self.problem).__name__} yields no kernel: it has no single symmetric matrix variable; "
+                f"override kernel_of(values) or embedding_of(values) to say what to cluster"
+            )
+        return kernel
+
+    def _embedded(self) -> np.ndarray | None:
+        return self.problem.embedding_of(self._present())
 
     def relaxation_gap(self, labels: Any) -> RelaxationGap:
         """Return how far a clustering is from the bound this solution certifies."""
@@ -155,15 +186,15 @@ class Solution:
 
         if self.certificate is None or self.certificate.lower_bound is None:
             raise CvxlinkError("there is no certified bound to compare a clustering with")
-        labels = as_labels(labels, len(self.kernel))
         (name, *others) = self.values
         if others:
             raise InvalidInput("a clustering determines a kernel, but this program has other variables too")
-        indicator = (labels[:, None] == labels[None, :]).astype(float)
-        own = certify(self.problem, {name: indicator})
+        labels = as_labels(labels, self.values.stored[name].shape[0])
+        membership = (labels[:, None] == np.unique(labels)[None, :]).astype(float)
+        own = certify(self.problem, {name: Congruence(membership, np.eye(membership.shape[1]))})
         return RelaxationGap(own.value, self.certificate.lower_bound, own.largest_violation)
 
-    def _present(self) -> dict[str, np.ndarray]:
+    def _present(self) -> Arrays:
         if not self.values:
             raise CvxlinkError(f"there is no answer to look at: {self.status} ({self.reason})")
         return self.values

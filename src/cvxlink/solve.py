@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from numbers import Real
 from time import perf_counter
 from typing import Any
 
-from .backends.catalogue import tolerances
-from .backends.cvxpy import Attempt, run
+from .backends.base import Attempt
+from .backends.catalogue import interior_tolerance, tolerances
+from .backends.cvxpy import run
 from .certificate import Certificate, Face, certify
 from .errors import InaccurateWarning, InfeasibleProblem, InvalidInput, ReductionRefused, SolveFailed
+from .matrices import Arrays
 from .plan import Plan, make_plan
 from .problem import Problem
 from .solution import Solution, Timings
@@ -19,6 +22,8 @@ from .status import DEFAULT_ACCURACY, Status
 # An answer as wrong as this is no answer.
 HOPELESS = 0.5
 
+LONGEST_LIMIT = 1e7  # about four months; threads cannot wait much longer
+
 
 def solve(
     problem: Problem,
@@ -26,6 +31,7 @@ def solve(
     solver: str | None,
     form: str | None,
     presolve: bool,
+    route: str | None,
     accuracy: float | None,
     solver_options: Mapping[str, Any] | None,
     time_limit: float | None,
@@ -33,19 +39,26 @@ def solve(
     verbose: bool,
 ) -> Solution:
     """Solve a problem; the parameters and their defaults are those of :meth:`cvxlink.Problem.solve`."""
-    _check_arguments(accuracy, solver_options, presolve)
+    _check_arguments(accuracy, solver_options, presolve, time_limit)
     start = perf_counter()
     try:
-        plan = make_plan(problem, solver=solver, form=form, presolve=presolve)
+        plan = make_plan(problem, solver=solver, form=form, presolve=presolve, route=route)
     except InfeasibleProblem as contradiction:
         if strict:
             raise
-        plan = make_plan(problem, solver=solver, form=form, presolve=False)
+        plan = make_plan(problem, solver=solver, form=form or problem.declared_form, presolve=False)
         spent = Timings(reduce=perf_counter() - start)
         return Solution(problem, Status.INFEASIBLE, str(contradiction), plan, spent)
-    options = {**tolerances(plan.solver, accuracy), **(solver_options or {})}
+    if plan.route is not None and solver_options:
+        raise InvalidInput(f"the route {plan.route.name!r} takes no solver options; name the solver they are meant for")
     reduce_seconds = perf_counter() - start
-    attempt = run(plan.program, plan.solver, options, time_limit, verbose)
+    options: dict[str, Any] = {}
+    if plan.route is not None:
+        attempt = plan.route.run(plan.program, interior_tolerance(accuracy), time_limit, verbose)
+    else:
+        assert plan.solver is not None
+        options = {**tolerances(plan.solver, accuracy), **(solver_options or {})}
+        attempt = run(plan.program, plan.solver, options, time_limit, verbose)
 
     start = perf_counter()
     status, reason, values, duals = _lifted(plan, attempt)
@@ -57,13 +70,16 @@ def solve(
     timings = Timings(
         reduce_seconds, attempt.compile_seconds, attempt.solve_seconds, lift_seconds, perf_counter() - start
     )
-    solution = Solution(problem, status, reason, plan, timings, values, duals, certificate, attempt.iterations, options)
+    arrays = Arrays(values), Arrays(duals)
+    solution = Solution(problem, status, reason, plan, timings, *arrays, certificate, attempt.iterations, options)
     if strict:
         _raise_or_warn(solution)
     return solution
 
 
-def _check_arguments(accuracy: Any, solver_options: Any, presolve: Any) -> None:
+def _check_arguments(accuracy: Any, solver_options: Any, presolve: Any, time_limit: Any) -> None:
+    if time_limit is not None and not (isinstance(time_limit, Real) and 0 < float(time_limit) < LONGEST_LIMIT):
+        raise InvalidInput(f"time_limit must be seconds between 0 and {LONGEST_LIMIT:g}, not {time_limit!r}")
     if accuracy is not None and not (isinstance(accuracy, int | float) and 0 < accuracy < 1):
         raise InvalidInput(f"accuracy must be a number between 0 and 1, or None, not {accuracy!r}")
     if not isinstance(presolve, bool):

@@ -12,6 +12,7 @@ from cvxpy.reductions.solvers.defines import SOLVER_MAP_CONIC, SOLVER_MAP_QP
 from ..errors import SolverUnavailable
 from ..problem import Problem
 from ..reductions.dualisation import DualSDP
+from ..status import DEFAULT_ACCURACY
 
 # Clarabel factorises a dense block of order w as a matrix of order w²/2, SCS only takes eigenvalues of it. Measured
 # on PCP: without sparsity Clarabel takes minutes at order 141.
@@ -27,30 +28,37 @@ class SolverNotes:
     licence: str = "see its documentation for how to get one"
 
 
-def _interior(accuracy: float) -> float:
-    # Interior-point codes gain three digits in a few iterations, and the bound pays for the last ones n-fold.
-    return min(1e-6, max(1e-9, accuracy * 1e-4))
+def interior_tolerance(accuracy: float | None) -> float:
+    """Return our accuracy as the tolerance of an interior-point code.
+
+    Such codes gain three digits in a few iterations, and the bound pays for the last ones n-fold.
+    """
+    return min(1e-6, max(1e-9, (DEFAULT_ACCURACY if accuracy is None else accuracy) * 1e-4))
 
 
 SOLVERS: dict[str, SolverNotes] = {
     "CLARABEL": SolverNotes(
         "pip install clarabel",
-        lambda a: dict.fromkeys(("tol_gap_abs", "tol_gap_rel", "tol_feas"), _interior(a) / 10),
+        lambda a: dict.fromkeys(("tol_gap_abs", "tol_gap_rel", "tol_feas"), interior_tolerance(a) / 10),
     ),
     # SCS's residuals enter the certified gap multiplied by the order of the matrix.
     "SCS": SolverNotes("pip install scs", lambda a: {"eps_abs": a / 1000, "eps_rel": a / 1000, "max_iters": 100_000}),
     "CVXOPT": SolverNotes(
         "pip install 'cvxlink[solvers]'",
-        lambda a: dict.fromkeys(("abstol", "reltol", "feastol"), max(1e-8, _interior(a))),  # below, it gives up
+        lambda a: dict.fromkeys(
+            ("abstol", "reltol", "feastol"), max(1e-8, interior_tolerance(a))
+        ),  # below, it gives up
     ),
     "SDPA": SolverNotes(
         "pip install 'cvxlink[solvers]'",
-        lambda a: dict.fromkeys(("epsilonStar", "epsilonDash"), 10 * _interior(a)),
+        lambda a: dict.fromkeys(("epsilonStar", "epsilonDash"), 10 * interior_tolerance(a)),
     ),
     "MOSEK": SolverNotes(
         "pip install 'cvxlink[mosek]', and a licence (free for academics)",
         lambda a: {
-            "mosek_params": {f"MSK_DPAR_INTPNT_CO_TOL_{which}": _interior(a) for which in ("PFEAS", "DFEAS", "REL_GAP")}
+            "mosek_params": {
+                f"MSK_DPAR_INTPNT_CO_TOL_{which}": interior_tolerance(a) for which in ("PFEAS", "DFEAS", "REL_GAP")
+            }
         },
         "academics get one free from mosek.com; put the licence file where MOSEK looks for it, or name it in "
         "MOSEKLM_LICENSE_FILE",

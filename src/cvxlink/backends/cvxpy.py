@@ -19,6 +19,7 @@ import numpy as np
 from ..errors import SolverUnavailable
 from ..problem import Declaration, Problem
 from ..status import Status
+from .base import Attempt
 from .catalogue import SOLVERS, SolverNotes, installed_sdp_solvers
 
 STATUSES = {
@@ -32,19 +33,6 @@ STATUSES = {
     cp.USER_LIMIT: Status.LIMIT,
     cp.SOLVER_ERROR: Status.ERROR,
 }
-
-
-@dataclass(frozen=True)
-class Attempt:
-    """What a backend brings back: an outcome, and a point where there is one."""
-
-    status: Status
-    reason: str
-    values: dict[str, np.ndarray] = field(default_factory=dict)
-    duals: dict[str, Any] = field(default_factory=dict)
-    compile_seconds: float = 0.0
-    solve_seconds: float = 0.0
-    iterations: int | None = None
 
 
 def run(

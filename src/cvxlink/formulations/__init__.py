@@ -1,5 +1,6 @@
 """The methods, one a file."""
 
+from .kp import KP
 from .pcp import PCP
 
-__all__ = ["PCP"]
+__all__ = ["KP", "PCP"]

@@ -9,18 +9,15 @@ from typing import Any
 
 import cvxpy as cp
 import numpy as np
-import scipy.sparse as sp
 
 from ..citations import Citation
-from ..errors import InvalidInput
-from ..graph import Graph
 from ..linear_sdp import LinearSDP
-from ..links import Links
-from ..problem import Problem
+from ..problem import Sizes
+from .base import LinkedGraphProblem
 
 
 @dataclass(frozen=True, eq=False)
-class PCP(Problem):
+class PCP(LinkedGraphProblem):
     r"""Pairwise constraint propagation.
 
     .. math::
@@ -43,24 +40,17 @@ class PCP(Problem):
     Li, Liu & Tang (2008), ICML; equation (1) of Hu, Chen, Zhang & Yin (2010).
     """
 
-    graph: Graph
-    links: Links
-    normalized: bool = True
-
     cites = Citation("li2008", equation="1", printed_in="hu2010")
     declared_form = "paper"
 
     def __post_init__(self) -> None:
-        if not isinstance(self.graph, Graph) or not isinstance(self.links, Links):
-            raise InvalidInput("PCP takes a Graph and Links: PCP(Graph.knn(X), Links(n, must=…, cannot=…))")
-        if self.links.n != self.graph.n:
-            raise InvalidInput(f"the graph has {self.graph.n} points, but the links are on {self.links.n}")
+        super().__post_init__()
         self.links.require_consistent()
 
-    @cached_property
-    def L(self) -> sp.csr_array:
-        """The Laplacian."""
-        return self.graph.laplacian(self.normalized)
+    @property
+    def unit_points(self) -> np.ndarray:
+        """The points whose images have unit length: all."""
+        return np.arange(self.graph.n)
 
     @property
     def tex(self) -> Mapping[str, str]:
@@ -83,9 +73,9 @@ class PCP(Problem):
 
     def constraints(self, K: cp.Variable) -> dict[str, Any]:  # type: ignore[override]
         """Unit length, must-links, cannot-links, semidefiniteness."""
-        must, cannot = self.links.must, self.links.cannot
+        unit, must, cannot = self.unit_points, self.links.must, self.links.cannot
         return {
-            "unit": cp.diag(K) == 1,
+            "unit": K[unit, unit] == 1,
             "must": K[must[:, 0], must[:, 1]] == 1,
             "cannot": K[cannot[:, 0], cannot[:, 1]] == 0,
             "psd": K >> 0,
@@ -93,9 +83,17 @@ class PCP(Problem):
 
     def linear_sdp(self) -> LinearSDP:
         """Return the same program as data."""
-        everyone = np.arange(self.graph.n)
+        return self._as_data
+
+    @property
+    def sizes(self) -> Sizes:
+        """Its sizes, known without asking CVXPY."""
+        return self._as_data.sizes
+
+    @cached_property
+    def _as_data(self) -> LinearSDP:
         entries = {
-            "unit": (np.column_stack([everyone, everyone]), 1.0),
+            "unit": (np.column_stack([self.unit_points, self.unit_points]), 1.0),
             "must": (self.links.must, 1.0),
             "cannot": (self.links.cannot, 0.0),
         }

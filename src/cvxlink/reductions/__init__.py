@@ -3,6 +3,7 @@
 from .base import Reduced, Reduction
 from .contraction import Contraction
 from .dualisation import Dualisation
+from .elimination import Elimination
 from .scaling import Scaling
 
-__all__ = ["Contraction", "Dualisation", "Reduced", "Reduction", "Scaling"]
+__all__ = ["Contraction", "Dualisation", "Elimination", "Reduced", "Reduction", "Scaling"]

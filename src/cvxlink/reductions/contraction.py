@@ -26,6 +26,7 @@ from scipy.sparse.csgraph import connected_components
 
 from ..errors import InfeasibleProblem, ReductionRefused
 from ..linear_sdp import FixedEntry, LinearSDP, Rows
+from ..matrices import congruent
 from ..problem import Problem
 from .base import Lift, Reduced, Reduction, Values
 
@@ -73,11 +74,13 @@ class ContractionLift(Lift):
     def point(self, values: Values, duals: Values) -> tuple[dict[str, Any], dict[str, Any]]:
         """Spread K' over the points of each block."""
         name = self.original.variable
-        lifted = {name: values[name][np.ix_(self.blocks, self.blocks)]}
+        n = self.original.n
+        P = sp.csr_array((np.ones(n), (np.arange(n), self.blocks)), shape=(n, self.contracted.n))
+        lifted = {name: congruent(P, values[name])}
         if not all(g.name in duals for g in self.contracted.rows):
             return lifted, {}
         y = self.multipliers(self.contracted.joined(duals))
-        return lifted, {**self.original.split(y), self.original.cone: self.original.slack(y).toarray()}
+        return lifted, {**self.original.split(y), self.original.cone: self.original.slack(y)}
 
     def multipliers(self, reduced: np.ndarray) -> np.ndarray:
         r"""Return multipliers of all original rows.

@@ -22,6 +22,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..errors import ReductionRefused
+from ..factorisation import factorise
 from ..linear_sdp import LinearSDP
 from ..problem import Problem, Sizes
 from ..status import Status
@@ -87,8 +88,7 @@ class DualSDP(Problem):
         ones = self.primal.slack(np.ones(len(self.primal.b)))
         pattern = abs(self.primal.C) + abs(ones) + sp.eye_array(self.primal.n)
         pattern = sp.csc_array(pattern / abs(pattern).max() + self.primal.n * sp.eye_array(self.primal.n))
-        factor = sp.linalg.splu(pattern, permc_spec="MMD_AT_PLUS_A", options={"SymmetricMode": True})
-        return int(np.diff(factor.L.tocsc().indptr).max())
+        return int(np.diff(factorise(pattern).L.tocsc().indptr).max())
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +102,7 @@ class DualLift(Lift):
         primal = self.dual.primal
         y = np.ravel(values["y"])
         lifted = {primal.variable: duals["slack"]} if "slack" in duals else {}
-        return lifted, {**primal.split(y), primal.cone: primal.slack(y).toarray()}
+        return lifted, {**primal.split(y), primal.cone: primal.slack(y)}
 
     def status(self, status: Status) -> tuple[Status, str]:
         """Translate: an unbounded dual means infeasible, an infeasible dual unbounded or infeasible."""

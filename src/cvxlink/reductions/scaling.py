@@ -16,6 +16,7 @@ import scipy.sparse as sp
 
 from ..errors import ReductionRefused
 from ..linear_sdp import LinearSDP
+from ..matrices import scaled
 from ..problem import Problem
 from .base import Lift, Reduced, Reduction, Values
 
@@ -54,5 +55,5 @@ class ScalingLift(Lift):
 
     def point(self, values: Values, duals: Values) -> tuple[dict[str, Any], dict[str, Any]]:
         """Multiply back."""
-        lifted = {name: self.beta * value for name, value in values.items()}
+        lifted = {name: scaled(self.beta, value) for name, value in values.items()}
         return lifted, {name: self.gamma * dual for name, dual in duals.items()}

@@ -1,0 +1,8 @@
+"""The algorithms of our own, in the order in which they are considered."""
+
+from __future__ import annotations
+
+from .base import Route
+from .interior_point import InteriorPoint
+
+ROUTES: tuple[Route, ...] = (InteriorPoint(),)

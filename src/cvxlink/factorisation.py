@@ -1,0 +1,28 @@
+"""Sparse elimination on the diagonal: the one factorisation behind positive definiteness, solves and fill."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+
+def factorise(matrix: Any) -> Any:
+    """Factorise a symmetric matrix, pivoting on the diagonal in an order that keeps the factors sparse.
+
+    Raises ``RuntimeError`` where a pivot is exactly zero.
+    """
+    return sp.linalg.splu(
+        sp.csc_array(matrix), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
+    )
+
+
+def positive_definite_factors(matrix: Any) -> Any | None:
+    """Return the factors of a symmetric matrix if all pivots are positive, which proves it so; None if not."""
+    try:
+        factors = factorise(matrix)
+    except RuntimeError:  # exactly singular
+        return None
+    on_diagonal = np.array_equal(factors.perm_r, factors.perm_c)
+    return factors if on_diagonal and (factors.U.diagonal() > 0).all() else None

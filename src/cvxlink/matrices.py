@@ -1,0 +1,118 @@
+"""Symmetric matrices kept as products, and arrays that are built only when they are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+
+@dataclass(frozen=True, eq=False)
+class Congruence:
+    r"""The symmetric matrix :math:`T M T^\top` of order n, with T n × c and M c × c.
+
+    What reductions bring back: a small matrix that was solved for, and how it spreads over the points.
+    """
+
+    T: Any
+    M: np.ndarray
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The shape of the product."""
+        return self.T.shape[0], self.T.shape[0]
+
+    @property
+    def is_thin(self) -> bool:
+        """Whether working with the parts is cheaper than with the product."""
+        return bool(2 * self.T.shape[1] <= self.T.shape[0])
+
+    def toarray(self) -> np.ndarray:
+        """Return the product, n × n."""
+        product = (self.T @ self.M) @ self.T.T
+        return (product + product.T) / 2
+
+    def eigenvalues(self) -> np.ndarray:
+        """Return the eigenvalues in increasing order; of the zeros that rank forces, one.
+
+        With TᵀT = RᵀR, the others are those of R M Rᵀ.
+        """
+        if not self.is_thin:
+            return np.linalg.eigvalsh(self.toarray())
+        squares, vectors = np.linalg.eigh(as_dense(self.T.T @ self.T))
+        R = np.sqrt(np.maximum(squares, 0))[:, None] * vectors.T
+        small = R @ self.M @ R.T
+        return np.sort(np.append(np.linalg.eigvalsh((small + small.T) / 2), 0.0))
+
+
+Matrix = np.ndarray | Congruence
+
+
+def as_dense(matrix: Any) -> np.ndarray:
+    """Return any matrix, sparse or kept as a product, as an array."""
+    return matrix.toarray() if hasattr(matrix, "toarray") else np.asarray(matrix)
+
+
+def congruent(T: Any, K: Matrix) -> Congruence:
+    """Return T K Tᵀ, kept as a product."""
+    return Congruence(T @ K.T, K.M) if isinstance(K, Congruence) else Congruence(T, K)
+
+
+def entries(K: Matrix, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+    """Return the entries K_ij at given places."""
+    if not isinstance(K, Congruence):
+        return K[i, j]
+    left, right = as_dense(K.T[i]) @ K.M, as_dense(K.T[j])
+    return np.einsum("ij,ij->i", left, right)
+
+
+def diagonal(K: Matrix) -> np.ndarray:
+    """Return the diagonal."""
+    everyone = np.arange(K.shape[0])
+    return entries(K, everyone, everyone)
+
+
+def inner(C: sp.csr_array, K: Matrix) -> float:
+    """Return ⟨C, K⟩ for a sparse C."""
+    if isinstance(K, Congruence):
+        return float(np.sum(as_dense(K.T.T @ (C @ K.T)) * K.M))
+    return float(C.multiply(K).sum())
+
+
+def scaled(factor: float, K: Any) -> Any:
+    """Return a multiple of a matrix."""
+    return Congruence(K.T, factor * K.M) if isinstance(K, Congruence) else factor * K
+
+
+def unit_diagonal(K: Matrix) -> Matrix:
+    r"""Return :math:`\hat D^{-1/2} K \hat D^{-1/2}` with :math:`\hat D = \mathrm{diag}(K)`; a zero row stays zero."""
+    lengths = np.sqrt(np.maximum(diagonal(K), 0))
+    scale = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 1e-12 * lengths.max(initial=0))
+    if isinstance(K, Congruence):
+        return congruent(sp.diags_array(scale), K)
+    return scale[:, None] * K * scale[None, :]
+
+
+class Arrays(Mapping[str, np.ndarray]):
+    """Arrays by name; what is stored sparse or as a product is built as an array when it is first asked for."""
+
+    def __init__(self, stored: Mapping[str, Any] | None = None) -> None:
+        self.stored = dict(stored or {})
+        self._built: dict[str, np.ndarray] = {}
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        if name not in self._built:
+            self._built[name] = as_dense(self.stored[name])
+        return self._built[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.stored)
+
+    def __len__(self) -> int:
+        return len(self.stored)
+
+    def __repr__(self) -> str:
+        return "{" + ", ".join(f"{name}: {np.shape(value)}" for name, value in self.stored.items()) + "}"

@@ -1,0 +1,75 @@
+r"""Elimination: points that no constraint mentions follow the others.
+
+Let no constraint touch the points u, and let :math:`C_{uu} \succ 0`. Any :math:`K \succeq 0` is :math:`BB^\top`; for
+given rows :math:`B_l` the cost :math:`\mathrm{tr}(B^\top C B)` is least at :math:`B_u = -C_{uu}^{-1} C_{ul} B_l`, so
+
+.. math:: K = Q K_{ll} Q^\top, \quad Q = \begin{pmatrix} I \\ -C_{uu}^{-1} C_{ul} \end{pmatrix}, \qquad
+          \langle C, K \rangle = \langle C_{ll} - C_{lu} C_{uu}^{-1} C_{ul},\ K_{ll} \rangle .
+
+What remains is the same kind of program on the points l alone (equations (5) to (8) of Hu et al. 2010). For the
+multipliers nothing changes: by the Schur complement, :math:`S(y) \succeq 0` on all points exactly if it is so on l.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..errors import InvalidInput, ReductionRefused
+from ..linear_sdp import LinearSDP, Rows
+from ..matrices import congruent
+from ..problem import Problem
+from .base import Lift, Reduced, Reduction, Values
+
+
+class Elimination(Reduction):
+    """Keep the points that some constraint mentions; the others are a closed form of them."""
+
+    name = "elimination"
+
+    def apply(self, problem: Problem) -> Reduced:
+        """Return the problem on the constrained points."""
+        original = problem.linear_sdp()
+        kept = original.constrained_points
+        if len(kept) == original.n:
+            raise ReductionRefused("every point is in some constraint")
+        if not len(kept):
+            raise ReductionRefused("no point is in any constraint")
+        try:
+            cost = original.extension.schur_complement
+        except InvalidInput as error:
+            raise ReductionRefused(f"the cost is not positive definite on the points it would drop: {error}") from error
+        rows = tuple(_renumbered(g, original.n, kept) for g in original.rows)
+        seed = replace(original, C=sp.csr_array(cost), rows=rows)
+        return Reduced(seed, EliminationLift(original, seed))
+
+
+@dataclass(frozen=True, eq=False)
+class EliminationLift(Lift):
+    """K = Q K_ll Qᵀ; the multipliers are the same."""
+
+    original: LinearSDP
+    seed: LinearSDP
+
+    def point(self, values: Values, duals: Values) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Extend the kernel from the constrained points to all."""
+        name = self.original.variable
+        lifted = {name: congruent(self.original.extension.matrix, values[name])}
+        if not all(g.name in duals for g in self.seed.rows):
+            return lifted, {}
+        y = self.seed.joined(duals)
+        return lifted, {**self.original.split(y), self.original.cone: self.original.slack(y)}
+
+
+def _renumbered(g: Rows, n: int, kept: np.ndarray) -> Rows:
+    """Return the same rows on the kept points."""
+    position = np.full(n, -1)
+    position[kept] = np.arange(len(kept))
+    part = g.A.tocoo()
+    used = part.data != 0
+    row, col, data = part.row[used], part.col[used], part.data[used]
+    columns = position[col // n] * len(kept) + position[col % n]
+    return replace(g, A=sp.csr_array((data, (row, columns)), shape=(len(g), len(kept) ** 2)))
