@@ -44,6 +44,10 @@ class RewrittenPCP(cl.Problem):
         return {**self.written(K, self.pcp.links.must.T, self.pcp.links.cannot.T), "psd": K >> 0}
 
 
+def random_points(n: int, dimension: int = 3, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).standard_normal((n, dimension))
+
+
 def path_graph(n: int) -> cl.Graph:
     W = np.diag(np.ones(n - 1), 1)
     return cl.Graph.from_affinity(W + W.T)

@@ -353,3 +353,17 @@ def test_the_face_of_a_problem_without_forced_points_is_the_problem(small_pcp):
     free = cl.PCP(small_pcp.graph, cl.Links(30, cannot=[(0, 29)]))
     assert Face.of(free.linear_sdp()).lift is None
     assert Face.of(small_pcp.linear_sdp()).sdp.n == small_pcp.links.n_blocks
+
+
+def test_a_cut_that_costs_almost_nothing_is_certified_as_well_as_any_other():
+    # Two tight clusters joined by one weak edge: on blocks the costs are a millionth of what they are on points, and
+    # the multipliers that stand in for must-links would round the bound away.
+    W = np.zeros((6, 6))
+    W[:3, :3] = W[3:, 3:] = 3
+    W[0, 3] = W[3, 0] = 1e-6
+    links = cl.Links(6, must=[(0, 1), (1, 2), (3, 4), (4, 5)], cannot=[(0, 5)])
+    for problem in (cl.PCP, cl.KP):
+        solution = problem(cl.Graph.from_affinity(W), links, normalized=False).solve()
+        assert solution.status is cl.Status.OPTIMAL
+        assert solution.value == pytest.approx(2e-6, rel=1e-6)
+        assert solution.certificate.gap < 1e-11

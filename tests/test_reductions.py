@@ -84,7 +84,8 @@ def test_lifted_multipliers_restrict_to_what_they_were(links, seed):
     problem = cl.PCP(random_graph(links.n, rng), links)
     reduced = cl.Contraction().apply(problem)
     y = rng.standard_normal(len(reduced.problem.b))
-    full = reduced.lift.multipliers(y)
+    _, duals = reduced.lift.point({"K": np.eye(reduced.problem.n)}, reduced.problem.split(y))
+    full = problem.linear_sdp().joined(duals)
     np.testing.assert_allclose(reduced.lift.restrict(full), y, atol=1e-6)
     assert problem.linear_sdp().b @ full == pytest.approx(reduced.problem.b @ y, abs=1e-6)
     # PᵀSP of the lifted slack is the contracted slack.
@@ -197,7 +198,7 @@ def test_rows_that_differ_by_a_factor_are_one_row():
     assert on.certificate.upper_bound - on.certificate.lower_bound < 1e-6
     assert on.certificate.lower_bound <= on.certificate.upper_bound
     y = np.arange(1.0, 7)
-    np.testing.assert_allclose(reduced.lift.restrict(reduced.lift.multipliers(y)), y, atol=1e-6)
+    np.testing.assert_allclose(reduced.lift.restrict(reduced.lift.spread(y)), y, atol=1e-6)
 
 
 def test_contradictions_after_merging_are_found_without_a_solver():

@@ -19,7 +19,7 @@ from .errors import (
     SolveFailed,
     SolverUnavailable,
 )
-from .formulations import KP, PCP
+from .formulations import KP, PCP, GaussianField, ImprovedOrder
 from .graph import Graph
 from .harmonic import HarmonicExtension
 from .links import Links
@@ -41,8 +41,10 @@ __all__ = [
     "Dualisation",
     "Elimination",
     "FormUnavailable",
+    "GaussianField",
     "Graph",
     "HarmonicExtension",
+    "ImprovedOrder",
     "InaccurateWarning",
     "InconsistentLinks",
     "InfeasibleProblem",

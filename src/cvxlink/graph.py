@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
+import scipy.linalg
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 from sklearn.metrics import pairwise_distances
@@ -22,6 +22,45 @@ Symmetrize = Literal["union", "mean", "mutual"]
 LEAST_BRIDGE_WEIGHT = 1e-6
 
 
+@dataclass(frozen=True)
+class Rule:
+    """How weights follow from distances, kept so that points that come later can join the graph."""
+
+    width: float
+    n_neighbors: int | None = None  # None: every pair is joined
+    symmetrize: Symmetrize = "union"
+    connect: bool = False
+
+    def weights(self, distances: np.ndarray) -> np.ndarray:
+        """exp(−d²/2σ²)."""
+        return np.exp(-((distances / self.width) ** 2) / 2)
+
+    def symmetrized(self, directed: sp.csr_array) -> sp.csr_array:
+        """Return one weight an edge from the two directions."""
+        if self.symmetrize == "union":
+            return directed.maximum(directed.T)
+        if self.symmetrize == "mutual":
+            return directed.minimum(directed.T)
+        return (directed + directed.T) / 2
+
+    def joined(self, W: sp.csr_array, points: np.ndarray, together: int = 0) -> tuple[sp.csr_array, int]:
+        """Add the spanning-tree edges that join the components (Borůvka's rounds); return how many, too.
+
+        The first ``together`` points count as one component, whether they are joined or not.
+        """
+        added = 0
+        while True:
+            chain = np.arange(max(together - 1, 0))
+            known = sp.csr_array((np.ones(len(chain)), (chain, chain + 1)), shape=W.shape)
+            count, components = connected_components(W + known, directed=False)
+            if count == 1:
+                return W, added
+            ends, distances = _bridges(points, components)
+            weights = np.maximum(self.weights(distances), LEAST_BRIDGE_WEIGHT)
+            bridge = sp.csr_array((weights, (ends[:, 0], ends[:, 1])), shape=W.shape)
+            W, added = _cleaned(W + bridge + bridge.T), added + len(ends)
+
+
 @dataclass(frozen=True, eq=False)
 class Graph:
     r"""A weighted undirected graph on n points.
@@ -34,6 +73,8 @@ class Graph:
         The data the graph was built from, where it was.
     recipe : str
         How it was built, in words.
+    rule : Rule or None
+        How it was built, for points that come later.
 
     Notes
     -----
@@ -44,6 +85,7 @@ class Graph:
     W: sp.csr_array
     points: np.ndarray | None = None
     recipe: str = "given affinity"
+    rule: Rule | None = None
 
     def __post_init__(self) -> None:
         if not sp.issparse(self.W):
@@ -98,18 +140,14 @@ class Graph:
         if symmetrize not in ("union", "mean", "mutual"):
             raise InvalidInput(f"symmetrize must be 'union', 'mean' or 'mutual', not {symmetrize!r}")
         distances = sp.csr_array(kneighbors_graph(points, k, mode="distance"))
-        width = _width(sigma, distances.data)
-        directed = distances.copy()
-        directed.data = _gaussian(distances.data, width)
-        if symmetrize == "union":
-            W = directed.maximum(directed.T)
-        elif symmetrize == "mutual":
-            W = directed.minimum(directed.T)
-        else:
-            W = (directed + directed.T) / 2
-        recipe = f"{k} nearest neighbours ({symmetrize}), sigma = {width:.4g}"
-        graph = cls(_cleaned(W), points, recipe)
-        return graph._connected(lambda d: _gaussian(d, width)) if connect else graph
+        rule = Rule(_width(sigma, distances.data), k, symmetrize, bool(connect))
+        distances.data = rule.weights(distances.data)
+        W = _cleaned(rule.symmetrized(distances))
+        recipe = f"{k} nearest neighbours ({symmetrize}), sigma = {rule.width:.4g}"
+        if connect:
+            W, added = rule.joined(W, points)
+            recipe += f", {added} spanning-tree edges added" if added else ""
+        return cls(W, points, recipe, rule)
 
     @classmethod
     def rbf(cls, X: Any, sigma: float | str = 1.0) -> Graph:
@@ -121,8 +159,8 @@ class Graph:
         points = as_points(X)
         n = len(points)
         distances = pairwise_distances(points)
-        width = _width(sigma, distances[np.triu_indices(n, 1)])
-        return cls(_cleaned(sp.csr_array(_gaussian(distances, width))), points, f"RBF, sigma = {width:.4g}")
+        rule = Rule(_width(sigma, distances[np.triu_indices(n, 1)]))
+        return cls(_cleaned(rule.weights(distances)), points, f"RBF, sigma = {rule.width:.4g}", rule)
 
     @classmethod
     def from_affinity(cls, W: Any) -> Graph:
@@ -139,19 +177,6 @@ class Graph:
             raise InvalidInput("the affinity is complex; give real numbers")
         given = cls(sp.csr_array(W, dtype=float))  # checks it
         return cls(_cleaned((given.W + given.W.T) / 2))
-
-    def _connected(self, weight: Callable[[np.ndarray], np.ndarray]) -> Graph:
-        """Add the spanning-tree edges that join the components (Borůvka's rounds)."""
-        graph, added = self, 0
-        while graph.n_components > 1:
-            assert self.points is not None
-            ends, distances = _bridges(self.points, graph.components)
-            weights = np.maximum(weight(distances), LEAST_BRIDGE_WEIGHT)
-            bridge = sp.csr_array((weights, (ends[:, 0], ends[:, 1])), shape=self.W.shape)
-            added += len(ends)
-            recipe = f"{self.recipe}, {added} spanning-tree edges added"
-            graph = Graph(_cleaned(graph.W + bridge + bridge.T), self.points, recipe)
-        return graph
 
     # ------------------------------------------------------------------ reading
 
@@ -193,19 +218,30 @@ class Graph:
             L = (L + L.T) / 2  # rounding in the two scalings differs
         return sp.csr_array(L)
 
+    def smoothest(self, count: int, normalized: bool = True) -> tuple[np.ndarray, np.ndarray]:
+        """Return the smallest eigenvalues of the Laplacian, in increasing order, and their eigenvectors as columns.
+
+        They are computed once; the largest entry of an eigenvector is positive.
+        """
+        count = as_count(count, "count", 1, self.n)
+        known = self._spectra.get(normalized)
+        if known is None or len(known[0]) < count:
+            known = self._spectra[normalized] = _smallest_eigenpairs(self.laplacian(normalized), count)
+        return known[0][:count], known[1][:, :count]
+
+    @cached_property
+    def _spectra(self) -> dict[bool, tuple[np.ndarray, np.ndarray]]:
+        return {}
+
     def permuted(self, order: Any) -> Graph:
         """Return the same graph with its points renumbered: new point k is old point ``order[k]``."""
         order = as_permutation(order, self.n)
         points = None if self.points is None else self.points[order]
-        return Graph(sp.csr_array(self.W[order][:, order]), points, self.recipe)
+        return Graph(sp.csr_array(self.W[order][:, order]), points, self.recipe, self.rule)
 
     def __repr__(self) -> str:
         parts = "connected" if self.n_components == 1 else f"{self.n_components} components"
         return f"Graph({self.n} points, {self.n_edges} edges, {parts}; {self.recipe})"
-
-
-def _gaussian(distances: np.ndarray, width: float) -> np.ndarray:
-    return np.exp(-((distances / width) ** 2) / 2)
 
 
 def _width(sigma: float | str, distances: np.ndarray) -> float:
@@ -225,6 +261,21 @@ def _width(sigma: float | str, distances: np.ndarray) -> float:
     if not (np.isfinite(width) and width > 0):
         raise InvalidInput(f"sigma must be 'mean' or a positive number, not {sigma!r}")
     return width
+
+
+def _smallest_eigenpairs(L: sp.csr_array, count: int) -> tuple[np.ndarray, np.ndarray]:
+    n = L.shape[0]
+    if n <= 1000 or 4 * count > n:
+        eigenvalues, vectors = scipy.linalg.eigh(L.toarray(), subset_by_index=[0, count - 1])
+    else:
+        # Lanczos's method on (L + shift)⁻¹, where the smallest eigenvalues are the largest and far apart.
+        shift = 1e-3 * float(abs(L).max())
+        start = np.random.default_rng(0).standard_normal(n)
+        eigenvalues, vectors = sp.linalg.eigsh(sp.csc_array(L), count, sigma=-shift, which="LM", v0=start)
+        order = np.argsort(eigenvalues)
+        eigenvalues, vectors = eigenvalues[order], vectors[:, order]
+    signs = np.sign(vectors[abs(vectors).argmax(axis=0), np.arange(count)])
+    return np.maximum(eigenvalues, 0), vectors * signs
 
 
 def _cleaned(W: Any) -> sp.csr_array:

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 from .errors import InvalidInput, ReductionRefused
 from .harmonic import HarmonicExtension
-from .matrices import Matrix, entries, inner
+from .matrices import Matrix, as_dense, entries, inner
 from .problem import Problem, Sizes
 
 Sense = Literal["==", "<="]
@@ -157,12 +157,12 @@ class LinearSDP(Problem):
         """How the other points follow the constrained ones."""
         return HarmonicExtension(self.C, self.constrained_points)
 
-    def joined(self, duals: Mapping[str, np.ndarray]) -> np.ndarray:
+    def joined(self, duals: Mapping[str, Any]) -> np.ndarray:
         """Return multipliers given by name as one vector."""
         parts = []
         for g in self.rows:
             try:
-                part = np.asarray(duals[g.name], dtype=float).ravel(order="F")
+                part = np.asarray(as_dense(duals[g.name]), dtype=float).ravel(order="F")
             except (TypeError, ValueError) as error:
                 raise InvalidInput(f"the multipliers of {g.name!r} must be numbers") from error
             if len(part) != len(g):

@@ -241,6 +241,14 @@ class Links:
             best = max(best, clique)
         return best
 
+    def bootstrap(self, n_links: int, random_state: Any = None) -> Links:
+        """Return links drawn from these with replacement; one that is drawn twice counts once."""
+        if not len(self):
+            raise InvalidInput("there are no links to draw from")
+        drawn = as_generator(random_state).integers(len(self), size=as_count(n_links, "n_links", 1))
+        must = drawn[drawn < len(self.must)]
+        return Links(self.n, self.must[must], self.cannot[drawn[drawn >= len(self.must)] - len(self.must)])
+
     def permuted(self, order: Any) -> Links:
         """Return the same links with the points renumbered: new point k is old point ``order[k]``."""
         position = np.argsort(as_permutation(order, self.n))

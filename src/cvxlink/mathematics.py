@@ -22,6 +22,7 @@ _SYMBOLS = {
     r"\top": "ᵀ",
     r"\mu": "μ",
     r"\lambda": "λ",
+    r"\varepsilon": "ε",
     r"\in": "∈",
     r"\leq": "≤",
     r"\geq": "≥",
@@ -31,8 +32,8 @@ _SYMBOLS = {
     r"\,": " ",
     r"\|": "‖",
 }
-_SUBSCRIPTS = str.maketrans("0123456789aehijklmnoprstuvx", "₀₁₂₃₄₅₆₇₈₉ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓ")
-_SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+_SUBSCRIPTS = str.maketrans("0123456789+-aehijklmnoprstuvx", "₀₁₂₃₄₅₆₇₈₉₊₋ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓ")
+_SUPERSCRIPTS = str.maketrans("0123456789+-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻")
 
 # CVXPY's names of its atoms, with arguments nobody gave them.
 _WORDS = (
@@ -48,9 +49,10 @@ def plain(tex: str) -> str:
     """Return LaTeX in plain characters, as near as they come."""
     text = re.sub(r"\\(?:text|operatorname|mathrm)\{([^}]*)\}", r"\1", tex)
     for command, symbol in _SYMBOLS.items():
-        text = re.sub(re.escape(command) + r"(?![A-Za-z])", symbol, text)
-    text = re.sub(r"_\{?([0-9a-z]+)\}?", lambda m: m[1].translate(_SUBSCRIPTS), text)
-    text = re.sub(r"\^\{?([0-9]+|ᵀ)\}?", lambda m: m[1].translate(_SUPERSCRIPTS), text)
+        last = r"(?![A-Za-z])" if command[-1].isalpha() else ""
+        text = re.sub(re.escape(command) + last, symbol, text)
+    text = re.sub(r"_(?:\{([^}]+)\}|([0-9a-z]))", lambda m: (m[1] or m[2]).translate(_SUBSCRIPTS), text)
+    text = re.sub(r"\^(?:\{([^}]+)\}|([0-9ᵀ]))", lambda m: (m[1] or m[2]).translate(_SUPERSCRIPTS), text)
     return text.strip()
 
 

@@ -48,6 +48,23 @@ class Congruence:
         return np.sort(np.append(np.linalg.eigvalsh((small + small.T) / 2), 0.0))
 
 
+@dataclass(frozen=True, eq=False)
+class Stiffened:
+    """Multipliers with a large part that vanishes wherever it matters, kept apart so that nothing is rounded away."""
+
+    base: np.ndarray
+    large: np.ndarray
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the sum."""
+        return self.base.shape
+
+    def toarray(self) -> np.ndarray:
+        """Return the sum."""
+        return self.base + self.large
+
+
 Matrix = np.ndarray | Congruence
 
 

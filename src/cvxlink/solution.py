@@ -5,17 +5,21 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .certificate import Certificate
 from .errors import CvxlinkError, InvalidInput
+from .graph import Graph
 from .matrices import Arrays, Congruence, Matrix, as_dense
 from .plan import Plan
 from .problem import Problem
 from .status import Status
 from .validation import as_labels
+
+if TYPE_CHECKING:
+    from .extension import Extension
 
 
 @dataclass(frozen=True)
@@ -86,6 +90,11 @@ class LearntKernel(ABC):
     def _kernel(self) -> Matrix:
         return self._learnt()
 
+    @property
+    def _graph(self) -> Graph | None:
+        graph = getattr(self.problem, "graph", None)
+        return graph if isinstance(graph, Graph) else None
+
     @cached_property
     def kernel(self) -> np.ndarray:
         """The learnt kernel K, n × n."""
@@ -104,7 +113,7 @@ class LearntKernel(ABC):
     @property
     def rank(self) -> int:
         """The numerical rank of the kernel: eigenvalues above 1e-6 of the largest."""
-        eigenvalues = (self.factor**2).sum(axis=0)
+        eigenvalues = np.linalg.svd(self.factor, compute_uv=False) ** 2
         return int((eigenvalues > 1e-6 * eigenvalues.max(initial=0)).sum())
 
     @property
@@ -131,6 +140,23 @@ class LearntKernel(ABC):
         if method is None:
             method = self.problem.cluster_method if self._embedded() is None else "kmeans"
         return cluster(self, n_clusters, method, random_state, n_init)
+
+    def extend(self, X_new: Any, online: bool = False, unit_length: bool = False) -> Extension:
+        """Carry the kernel over to new points, without learning it again; the old points stay where they are.
+
+        Parameters
+        ----------
+        X_new : array, m × d
+            New points, in the coordinates of the old ones.
+        online : bool
+            Let the points come one at a time, each seeing only those before it (Table II of Hu et al. 2010), instead
+            of all at once (equations (9) and (10)).
+        unit_length : bool
+            Scale the new points to unit length in feature space; the paper does not.
+        """
+        from .extension import extend
+
+        return extend(self, X_new, online, unit_length)
 
 
 @dataclass(frozen=True, eq=False)

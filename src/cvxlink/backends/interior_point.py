@@ -29,6 +29,7 @@ from time import perf_counter
 import numpy as np
 import scipy.sparse as sp
 
+from ..errors import ReductionRefused
 from ..linear_sdp import LinearSDP
 from ..problem import Problem
 from ..status import Status
@@ -38,6 +39,8 @@ from .base import Attempt, Route
 LARGEST = 5000
 MOST_ITERATIONS = 100
 TO_THE_BOUNDARY = 0.95
+# A step that centres may widen the gap; so many in a row mean that rounding has the upper hand.
+PATIENCE = 5
 
 
 class InteriorPoint(Route):
@@ -48,46 +51,49 @@ class InteriorPoint(Route):
 
     def refuses(self, problem: Problem) -> str | None:
         """Return what is missing."""
-        if not isinstance(problem, LinearSDP):
-            return "it is not a linear semidefinite program"
-        if not len(problem.b):
+        try:
+            sdp = problem.linear_sdp()
+        except ReductionRefused as refusal:
+            return str(refusal)
+        if not len(sdp.b):
             return "it has no constraint but semidefiniteness"
-        if max(problem.n, problem.A.nnz) > LARGEST:
-            return f"its order {problem.n} or its {len(problem.b)} constraints are too many for dense algebra"
-        if problem.trace_multipliers() is None:
-            return f"no constraint bounds the trace of {problem.variable}"
-        if problem.interior_point is None:
+        if max(sdp.n, sdp.A.nnz) > LARGEST:
+            return f"its order {sdp.n} or its {len(sdp.b)} constraints are too many for dense algebra"
+        if sdp.trace_multipliers() is None:
+            return f"no constraint bounds the trace of {sdp.variable}"
+        if sdp.interior_point is None:
             return "no strictly feasible point is at hand"
         return None
 
     def run(self, problem: Problem, accuracy: float, time_limit: float | None, verbose: bool) -> Attempt:
         """Solve until the gap is below ``accuracy``, relative to the value."""
-        assert isinstance(problem, LinearSDP)
         start = perf_counter()
-        path = _Path(problem)
-        iterate = path.start()
+        sdp = problem.linear_sdp()
+        path = _Path(sdp)
+        iterate = best = path.start()
+        least, since = path.complementarity(best), 0
         status, reason = Status.INACCURATE, f"stopped after {MOST_ITERATIONS} iterations"
         iteration = 0
         for iteration in range(MOST_ITERATIONS + 1):
-            value, gap = path.value(iterate), path.complementarity(iterate)
+            value, gap = path.value(best), least
             if verbose:
-                print(f"{iteration:3d}  value {value + problem.offset:.10g}  gap {gap:.2e}")
+                print(f"{iteration:3d}  value {value + sdp.offset:.10g}  gap {gap:.2e}")
             if gap <= accuracy * (1 + abs(value)):
                 status, reason = Status.OPTIMAL, f"converged in {iteration} iterations"
                 break
             if time_limit is not None and perf_counter() - start > time_limit:
                 status, reason = Status.LIMIT, f"stopped after {time_limit:g} s"
                 break
-            try:
-                following = path.step(iterate)
-            except np.linalg.LinAlgError:
-                following = None
-            if following is None or not path.complementarity(following) < gap:
+            following = path.step(iterate)
+            if following is None or since == PATIENCE:
                 reason = f"no further progress after {iteration} iterations"
                 break
-            iterate = following
-        values = {problem.variable: iterate.X}
-        duals = {**problem.split(iterate.y), problem.cone: iterate.Z}
+            iterate, since = following, since + 1
+            if path.complementarity(iterate) < least:
+                best, least, since = iterate, path.complementarity(iterate), 0
+        iterate = best
+        values = {sdp.variable: iterate.X}
+        duals = {**sdp.split(iterate.y), sdp.cone: iterate.Z}
         seconds = perf_counter() - start
         return Attempt(status, reason, values, duals, solve_seconds=seconds, iterations=iteration)
 
@@ -166,7 +172,13 @@ class _Path:
         return _Iterate(X, x, y, self.C - self.adjoint(y), -y[self.signed])
 
     def step(self, at: _Iterate) -> _Iterate | None:
-        """Predict, correct, and go most of the way to the boundary."""
+        """Predict, correct, and go most of the way to the boundary; None where rounding leaves no way."""
+        try:
+            return self._step(at)
+        except np.linalg.LinAlgError:
+            return None
+
+    def _step(self, at: _Iterate) -> _Iterate | None:
         mu = self.complementarity(at) / self.order
         inverse = np.linalg.inv(at.Z)
         inverse = (inverse + inverse.T) / 2

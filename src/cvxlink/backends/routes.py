@@ -4,5 +4,6 @@ from __future__ import annotations
 
 from .base import Route
 from .interior_point import InteriorPoint
+from .search import Search
 
-ROUTES: tuple[Route, ...] = (InteriorPoint(),)
+ROUTES: tuple[Route, ...] = (InteriorPoint(), Search())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import scipy.sparse as sp
 
@@ -11,6 +12,9 @@ from ..errors import InvalidInput
 from ..graph import Graph
 from ..links import Links
 from ..problem import Problem
+
+if TYPE_CHECKING:
+    from ..ensemble import Ensemble
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,3 +36,30 @@ class LinkedGraphProblem(Problem):
     def L(self) -> sp.csr_array:
         """The Laplacian, normalised or not."""
         return self.graph.laplacian(self.normalized)
+
+    def solve_resampled(
+        self,
+        n_subsets: int = 10,
+        n_links: int = 100,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        **options: Any,
+    ) -> Ensemble:
+        """Solve for several bootstrap subsets of the links, and average the kernels: for large sets of links.
+
+        Parameters
+        ----------
+        n_subsets : int
+            How many subsets are drawn.
+        n_links : int
+            Draws from the links, with replacement, for each subset.
+        random_state : None, int or numpy generator
+            Everything random follows from it, whatever ``n_jobs`` is.
+        n_jobs : int, optional
+            How many are solved at once, as joblib takes it: -1 for one a core.
+        **options
+            Passed on to :meth:`solve`.
+        """
+        from ..ensemble import solve_resampled
+
+        return solve_resampled(self, n_subsets, n_links, random_state, n_jobs, options)

@@ -66,7 +66,7 @@ class KP(PCP):
     @property
     def tex(self) -> Mapping[str, str]:
         """LaTeX of the program."""
-        return {**super().tex, "unit": r"K_{ii} = 1 \quad \text{for linked } i"}
+        return {**super().tex, "unit": r"K_{ii} = 1 \quad \text{for linked }i"}
 
     def kernel_of(self, values: Arrays) -> Matrix | None:
         """The propagated kernel, scaled to unit diagonal unless that is off."""

@@ -26,7 +26,7 @@ from scipy.sparse.csgraph import connected_components
 
 from ..errors import InfeasibleProblem, ReductionRefused
 from ..linear_sdp import FixedEntry, LinearSDP, Rows
-from ..matrices import congruent
+from ..matrices import Stiffened, congruent
 from ..problem import Problem
 from .base import Lift, Reduced, Reduction, Values
 
@@ -79,21 +79,23 @@ class ContractionLift(Lift):
         lifted = {name: congruent(P, values[name])}
         if not all(g.name in duals for g in self.contracted.rows):
             return lifted, {}
-        y = self.multipliers(self.contracted.joined(duals))
-        return lifted, {**self.original.split(y), self.original.cone: self.original.slack(y)}
+        base = self.original.split(self.spread(self.contracted.joined(duals)))
+        stiffness = STIFFNESS * (abs(self.original.C).max() if self.original.C.nnz else 1.0)
+        large = self.original.split(stiffness * self.stiffening)
+        rows = {name: Stiffened(base[name], large[name]) for name in base}
+        return lifted, {**rows, self.original.cone: self.original.slack(self.original.joined(rows))}
 
-    def multipliers(self, reduced: np.ndarray) -> np.ndarray:
-        r"""Return multipliers of all original rows.
+    def spread(self, reduced: np.ndarray) -> np.ndarray:
+        r"""Return multipliers of all original rows: the first of the rows that were merged takes the whole.
 
-        The first of the rows that were merged takes the whole multiplier; the forced pairs then stiffen the
-        slack by :math:`t \sum (e_i-e_j)(e_i-e_j)^\top`, which changes neither bᵀy nor PᵀSP.
+        The slack then is semidefinite on blocks only. So the forced pairs also stiffen it, in :meth:`point`, by
+        :math:`t \sum (e_i-e_j)(e_i-e_j)^\top`, which changes neither bᵀy nor PᵀSP.
         """
         y = np.zeros(len(self.row_map))
         kept, first = np.unique(self.row_map, return_index=True)
         first, kept = first[kept >= 0], kept[kept >= 0]
         y[first] = reduced[kept] / self.factors[first]
-        stiffness = STIFFNESS * (abs(self.original.C).max() if self.original.C.nnz else 1.0)
-        return y + stiffness * self.stiffening
+        return y
 
     def restrict(self, y: np.ndarray) -> np.ndarray:
         """Return multipliers of the contracted rows: the sums over the rows merged into each."""

@@ -60,8 +60,8 @@ class EliminationLift(Lift):
         lifted = {name: congruent(self.original.extension.matrix, values[name])}
         if not all(g.name in duals for g in self.seed.rows):
             return lifted, {}
-        y = self.seed.joined(duals)
-        return lifted, {**self.original.split(y), self.original.cone: self.original.slack(y)}
+        rows = {g.name: duals[g.name] for g in self.seed.rows}
+        return lifted, {**rows, self.original.cone: self.original.slack(self.original.joined(rows))}
 
 
 def _renumbered(g: Rows, n: int, kept: np.ndarray) -> Rows:

@@ -1,0 +1,95 @@
+r"""The resampling ensemble: many links, a few at a time.
+
+A program that enforces links grows with them. The paper on KP suggests to draw bootstrap subsets of the links, solve
+for each, and combine. Here the kernels are averaged, through their factors:
+
+.. math:: K = \frac1S \sum_s B_s B_s^\top = B B^\top, \qquad B = \frac{1}{\sqrt S} (B_1, \dots, B_S).
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from threadpoolctl import threadpool_limits
+
+from .certificate import Certificate
+from .errors import InaccurateWarning, InvalidInput
+from .links import Links
+from .matrices import Congruence
+from .problem import Problem
+from .solution import LearntKernel
+from .status import Status
+from .validation import as_count, as_generator
+
+if TYPE_CHECKING:
+    from .formulations.base import LinkedGraphProblem
+
+
+@dataclass(frozen=True, eq=False)
+class Member:
+    """One subset of the links and what was learnt from it."""
+
+    links: Links
+    status: Status
+    value: float
+    certificate: Certificate | None
+    factor: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Ensemble(LearntKernel):
+    """The average of kernels learnt from subsets of the links; it clusters and extends like a solution."""
+
+    problem: Problem
+    members: tuple[Member, ...]
+
+    def _learnt(self) -> Congruence:
+        stacked = np.hstack([member.factor for member in self.members])
+        return Congruence(stacked, np.eye(stacked.shape[1]) / len(self.members))
+
+    def __str__(self) -> str:
+        sizes = [len(member.links) for member in self.members]
+        gaps = [m.certificate.relative_gap for m in self.members if m.certificate and m.certificate.relative_gap]
+        largest = f", largest certified relative gap {max(gaps):.1e}" if gaps else ""
+        return (
+            f"Ensemble of {len(sizes)} {type(self.problem).__name__} kernels, "
+            f"{min(sizes)} to {max(sizes)} links each{largest}"
+        )
+
+    __repr__ = __str__
+
+
+def solve_resampled(
+    problem: LinkedGraphProblem,
+    n_subsets: int,
+    n_links: int,
+    random_state: Any,
+    n_jobs: int | None,
+    options: dict[str, Any],
+) -> Ensemble:
+    """Solve on bootstrap subsets of the links; see :meth:`LinkedGraphProblem.solve_resampled`."""
+    count = as_count(n_subsets, "n_subsets", 1)
+    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or n_jobs == 0):
+        raise InvalidInput(f"n_jobs must be None or a whole number other than 0, not {n_jobs!r}")
+    rng = as_generator(random_state)
+    # Everything random is drawn here, so the result does not depend on who computes what.
+    subsets = [problem.links.bootstrap(n_links, rng) for _ in range(count)]
+    members = Parallel(n_jobs=n_jobs)(delayed(_member)(replace(problem, links=links), options) for links in subsets)
+    inaccurate = sum(member.status is Status.INACCURATE for member in members)
+    if inaccurate:
+        warnings.warn(
+            f"{inaccurate} of {count} kernels are less accurate than asked for", InaccurateWarning, stacklevel=3
+        )
+    return Ensemble(problem, tuple(members))
+
+
+def _member(problem: LinkedGraphProblem, options: dict[str, Any]) -> Member:
+    # One thread each: sums then come in the same order whether many are solved at once or one after the other.
+    with warnings.catch_warnings(), threadpool_limits(1):
+        warnings.simplefilter("ignore", InaccurateWarning)  # said once, for all of them
+        solution = problem.solve(**options)
+    return Member(problem.links, solution.status, solution.value, solution.certificate, solution.factor)

@@ -1,0 +1,158 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import cvxlink as cl
+from conftest import path_graph, random_points
+
+RULES = [{"symmetrize": s, "n_neighbors": 4} for s in ("union", "mean", "mutual")]
+
+
+@pytest.fixture(scope="module", params=[cl.KP, cl.PCP], ids=["KP", "PCP"])
+def solution(request):
+    X, y = cl.datasets.load("iris")
+    graph = cl.Graph.knn(X[::4], n_neighbors=5, symmetrize="mutual")
+    return request.param(graph, cl.Links.sample(y[::4], per_class=2, random_state=0)).solve()
+
+
+@pytest.fixture(scope="module")
+def new():
+    return cl.datasets.load("iris")[0][1::10]
+
+
+def test_batch_is_equation_9(solution, new):
+    extended = solution.extend(new)
+    n = solution.problem.graph.n
+    L = extended.graph.laplacian().toarray()
+    Q = np.vstack([np.eye(n), -np.linalg.solve(L[n:, n:], L[n:, :n])])
+    np.testing.assert_allclose(extended.kernel, Q @ solution.kernel @ Q.T, atol=1e-7)
+    np.testing.assert_array_equal(extended.embedding[:n], solution.embedding)  # the old points stay where they were
+
+
+def test_online_is_table_ii(solution, new):
+    extended = solution.extend(new, online=True)
+    K = solution.kernel
+    for i in range(len(K), len(K) + len(new)):
+        # The graph as it was when point i came: later points have joined since, earlier edges are still there.
+        L = solution.extend(new[: i + 1 - solution.problem.graph.n], online=True).graph.laplacian().toarray()
+        Q = np.vstack([np.eye(i), -L[i, :i] / L[i, i]])
+        K = Q @ K @ Q.T
+    np.testing.assert_allclose(extended.kernel, K, atol=1e-7)
+
+
+@pytest.mark.parametrize("normalized", [True, False])
+@pytest.mark.parametrize("rule", [*RULES, "rbf"], ids=str)
+def test_batch_and_online_agree_for_one_point(rule, normalized):
+    X = random_points(30)
+    graph = cl.Graph.rbf(X) if rule == "rbf" else cl.Graph.knn(X, **rule)
+    solution = cl.KP(graph, cl.Links(30, must=[(0, 1)], cannot=[(0, 2), (3, 4)]), normalized=normalized).solve()
+    for point in random_points(5, seed=1):
+        batch, online = (solution.extend([point], online=online) for online in (False, True))
+        np.testing.assert_allclose(batch.embedding, online.embedding, atol=1e-12)
+        assert abs(batch.graph.W - online.graph.W).max() < 1e-14
+
+
+@pytest.mark.parametrize("rule", RULES, ids=str)
+def test_new_points_join_as_if_they_had_always_been_there(rule):
+    X = random_points(60)
+    graph = cl.Graph.knn(X[:40], connect=False, **rule)
+    grown = cl.extension.GrowingGraph(graph, 20)
+    grown.add(X[40:])
+    whole = cl.Graph.knn(X, sigma=graph.rule.width, connect=False, **rule)
+    np.testing.assert_allclose(grown.graph.W.toarray()[40:], whole.W.toarray()[40:], atol=1e-12)
+    np.testing.assert_allclose(grown.graph.W.toarray()[:40, :40], graph.W.toarray(), atol=0)
+    np.testing.assert_allclose(grown.degrees, grown.graph.degrees, atol=1e-12)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=str)
+def test_one_by_one_each_joins_as_if_the_earlier_ones_were_old(rule):
+    X = random_points(45)
+    grown = cl.extension.GrowingGraph(cl.Graph.knn(X[:40], connect=False, sigma=1.0, **rule), 5)
+    for i in range(40, 45):
+        w = grown.add(X[i : i + 1])
+        whole = cl.Graph.knn(X[: i + 1], sigma=1.0, connect=False, **rule)
+        np.testing.assert_allclose(w.toarray()[0], whole.W.toarray()[i], atol=1e-12)
+
+
+def test_an_rbf_graph_grows_into_the_whole_one():
+    X = random_points(20)
+    grown = cl.extension.GrowingGraph(cl.Graph.rbf(X[:12], sigma=0.8), 8)
+    grown.add(X[12:15])
+    grown.add(X[15:])
+    np.testing.assert_allclose(grown.graph.W.toarray(), cl.Graph.rbf(X, sigma=0.8).W.toarray(), atol=1e-14)
+
+
+@pytest.mark.parametrize("online", [False, True])
+def test_a_point_on_top_of_an_old_one_among_its_copies(online):
+    # Ten copies of a point are each other's nearest neighbours; an eleventh must not count itself.
+    X = np.vstack([np.repeat([[0.0, 0]], 10, axis=0), np.repeat([[5.0, 5]], 10, axis=0)])
+    graph = cl.Graph.knn(X, n_neighbors=3, sigma=1.0)
+    solution = cl.KP(graph, cl.Links(20, cannot=[(0, 19)], must=[(0, 1), (18, 19)]), normalized=False).solve()
+    extended = solution.extend([[0.0, 0], [5.0, 5]], online=online)
+    assert (extended.predict(np.repeat([7, 8], 10)) == [7, 8]).all()
+    assert (extended.graph.W.diagonal() == 0).all()
+
+
+@pytest.mark.parametrize("online", [False, True])
+def test_a_far_away_point_is_joined_by_the_shortest_edge(solution, online):
+    extended = solution.extend([[100.0, 100, 100, 100]], online=online)
+    assert extended.graph.n_components == 1
+    distances = np.linalg.norm(solution.problem.graph.points - 100, axis=1)
+    assert extended.graph.W[[-1]].indices.tolist() == [distances.argmin()]
+
+
+@pytest.mark.parametrize("online", [False, True])
+def test_without_connecting_a_point_nobody_reaches_is_an_error(online):
+    X = random_points(20)
+    graph = cl.Graph.knn(X, n_neighbors=3, symmetrize="mutual", connect=False)
+    links = cl.Links(20, must=[(int(np.flatnonzero(graph.components == c)[0]), i) for c, i in ()], cannot=[(0, 1)])
+    solution = cl.PCP(graph, links).solve()
+    with pytest.raises(cl.InvalidInput, match="the 1 points 20 has no known"):
+        solution.extend([[50.0, 50, 50]], online=online)
+
+
+@pytest.mark.parametrize("online", [False, True])
+def test_clustering_old_and_new_points(online):
+    X, y = cl.datasets.blobs(120, 3, spread=0.5, random_state=0)
+    graph = cl.Graph.knn(X[:80], n_neighbors=6)
+    solution = cl.KP(graph, cl.Links.sample(y[:80], per_class=3, random_state=0)).solve()
+    labels = solution.cluster(3, random_state=0)
+    extended = solution.extend(X[80:], online=online)
+    assert cl.metrics.nmi(y, extended.cluster(3, random_state=0)) == pytest.approx(1)
+    assert cl.metrics.nmi(y[80:], extended.predict(labels)) == pytest.approx(1)
+    assert cl.metrics.nmi(y, np.concatenate([labels, extended.predict(labels)])) == pytest.approx(1)
+    further = extended.extend(X[:3] + 0.01)  # an extension extends
+    assert (further.predict(extended.cluster(3, random_state=0)) == extended.cluster(3, random_state=0)[:3]).all()
+
+
+def test_prediction_is_the_nearest_mean(solution, new):
+    labels = np.array(["a", "b"])[np.arange(solution.problem.graph.n) % 2]
+    extended = solution.extend(new)
+    rows = extended.embedding
+    old = rows[: len(labels)]
+    distances = [np.linalg.norm(rows[len(labels) :] - old[labels == c].mean(axis=0), axis=1) for c in "ab"]
+    assert (extended.predict(labels) == np.array(["a", "b"])[np.argmin(distances, axis=0)]).all()
+
+
+def test_unit_length_scales_the_new_points_only(solution, new):
+    plain, scaled = solution.extend(new), solution.extend(new, unit_length=True)
+    n = solution.problem.graph.n
+    np.testing.assert_array_equal(scaled.embedding[:n], plain.embedding[:n])
+    np.testing.assert_allclose(np.linalg.norm(scaled.embedding[n:], axis=1), 1)
+    cosines = (scaled.embedding[n:] * plain.embedding[n:]).sum(axis=1) / np.linalg.norm(plain.embedding[n:], axis=1)
+    np.testing.assert_allclose(cosines, 1)
+
+
+def test_what_cannot_be_extended_says_so(solution):
+    with pytest.raises(cl.InvalidInput, match="X_new has 3 columns, but the graph was built from 4"):
+        solution.extend([[1.0, 2, 3]])
+    with pytest.raises(cl.InvalidInput, match="NaN"):
+        solution.extend([[1.0, 2, 3, np.nan]])
+    with pytest.raises(cl.InvalidInput, match="two-dimensional"):
+        solution.extend([1.0, 2, 3, 4])
+    given = cl.KP(path_graph(3), cl.Links(3, cannot=[(0, 2)])).solve()
+    with pytest.raises(cl.InvalidInput, match=r"built from points; build it with Graph\.knn or Graph\.rbf"):
+        given.extend([[1.0]])
+    with pytest.raises(cl.InvalidInput, match="labels for"):
+        solution.extend(solution.problem.graph.points[:1]).predict([0, 1])
