@@ -37,6 +37,7 @@ from .matrices import Arrays, Congruence, Matrix, Stiffened, as_dense, congruent
 from .problem import Declaration, Problem
 from .reductions import Contraction, Elimination
 from .reductions.contraction import ContractionLift
+from .threads import threads_for
 
 # Up to this order all eigenvalues are computed; beyond it Lanczos finds the least one.
 DENSE_EIGENVALUES = 3000
@@ -204,12 +205,18 @@ def _certify_sdp(
 
     For a point kept as a product the rows stand for the constraints: nothing of order n × n is ever built.
     """
+    face = Face.of(sdp)
+    with threads_for(face.seed.n):
+        return _proven(face, K, duals, value, violations)
+
+
+def _proven(face: Face, K: Matrix, duals: Mapping[str, Any], value: float, violations: dict[str, float]) -> Certificate:
+    sdp = face.original
     # CVXPY evaluates some expressions with other shapes than it compiles them, so the rows are always looked at.
     for name, residual in sdp.split(sdp.residual(K)).items():
         violations[name] = max(violations.get(name, 0.0), float(abs(residual).max(initial=0.0)))
     eigenvalue = least_eigenvalue(K)[0]
     violations[sdp.cone] = max(violations.get(sdp.cone, 0.0), -eigenvalue, 0.0)
-    face = Face.of(sdp)
     upper = face.upper_bound(K)
     lower, basis, dimacs, sensitivity = None, "there are no multipliers", None, None
     y = _multipliers(sdp, duals)

@@ -33,6 +33,7 @@ from ..errors import ReductionRefused
 from ..linear_sdp import LinearSDP
 from ..problem import Problem
 from ..status import Status
+from ..threads import threads_for
 from .base import Attempt, Route
 
 # Dense matrices of this order, and a dense system in as many multipliers, are what it can be asked to hold.
@@ -67,8 +68,12 @@ class InteriorPoint(Route):
 
     def run(self, problem: Problem, accuracy: float, time_limit: float | None, verbose: bool) -> Attempt:
         """Solve until the gap is below ``accuracy``, relative to the value."""
-        start = perf_counter()
         sdp = problem.linear_sdp()
+        with threads_for(sdp.n):
+            return self._run(sdp, accuracy, time_limit, verbose)
+
+    def _run(self, sdp: LinearSDP, accuracy: float, time_limit: float | None, verbose: bool) -> Attempt:
+        start = perf_counter()
         path = _Path(sdp)
         iterate = best = path.start()
         least, since = path.complementarity(best), 0

@@ -1,0 +1,25 @@
+"""Threads where they pay: dense algebra of small order is faster on one, and far faster on a busy machine."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from functools import lru_cache
+from typing import Any
+
+from threadpoolctl import ThreadpoolController
+
+# Below this order the threads of a factorisation spend their time waiting for one another. Where other processes use
+# the cores as well, they wait in turns: a hundredfold slowdown was measured at order 141.
+LEAST_ORDER = 500
+
+
+def threads_for(order: int) -> AbstractContextManager[Any]:
+    """Return a context in which dense algebra of that order runs on one thread, or on as many as it did, if large."""
+    return _controller().limit(limits=1, user_api="blas") if order < LEAST_ORDER else nullcontext()
+
+
+@lru_cache(maxsize=1)
+def _controller() -> ThreadpoolController:
+    import scipy.linalg  # noqa: F401 — so that its BLAS is loaded, and found, too
+
+    return ThreadpoolController()
