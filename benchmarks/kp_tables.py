@@ -4,8 +4,8 @@
 
 The data (synthetic_control, usps0123, mnist0123) are looked for in the folder CVXLINK_DATA names, then on OpenML; Wine
 is scikit-learn's. Every finished cell is appended to docs/results/kp_tables.jsonl at once: interrupt it when you like,
-and the same command goes on where it stopped; more trials add to those there are. The report and the plot are written
-at the end, and with --report from the cells there are.
+and the same command goes on where it stopped; more trials add to those there are, a larger --time-limit tries again
+what was stopped. The report and the plot are written at the end, and with --report from the cells there are.
 
 One setting for all tables, above all GRAPH below. Seconds are the wall time of ``solve`` with reductions, the
 eigenvectors the method needs, and the certificate; without graph and k-means, as in the paper.
@@ -153,14 +153,17 @@ class Cells:
         self.path = path
         self.settings = {"graph": GRAPH, "normalized": True, "scaling": None}
         self.done: dict[tuple, dict] = {}
-        if not path.exists():
+        content = path.read_text(encoding="utf-8") if path.exists() else ""
+        whole = content[: content.rfind("\n") + 1]  # without a line that an interruption cut short
+        if len(whole) < len(content):
+            os.truncate(path, len(whole.encode()))
+        lines = [json.loads(line) for line in whole.splitlines() if line.strip()]
+        if not lines:
+            path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(json.dumps({"settings": self.settings}) + "\n", encoding="utf-8")
-        complete = [line for line in path.read_text(encoding="utf-8").splitlines(keepends=True) if line.endswith("\n")]
-        path.write_text("".join(complete), encoding="utf-8")  # a line that an interruption cut short is dropped
-        if json.loads(complete[0])["settings"] != self.settings:
+        elif lines[0].get("settings") != self.settings:
             sys.exit(f"{path} was made with other settings; move it away, or use --cells for another file")
-        for line in complete[1:]:
-            cell = json.loads(line)
+        for cell in lines[1:]:
             self.done[self.key(cell)] = cell
 
     @staticmethod
@@ -186,6 +189,8 @@ def compute(table: str, method: str, r: int, trial: int, data: tuple, limit: flo
     solution = problem.solve(time_limit=limit, strict=False)
     cell = {"table": table, "method": method, "r": r, "trial": trial, "status": str(solution.status)}
     cell["seconds"] = round(time.perf_counter() - start, 3)
+    if solution.status is cl.Status.LIMIT:
+        cell["limit"] = limit
     if solution.status.has_answer:
         labels = solution.cluster(len(np.unique(y)), random_state=trial)
         gap = solution.certificate.relative_gap
@@ -210,14 +215,22 @@ def wanted(tables: list[str], trials: int) -> list[tuple[str, str, int, int]]:
 
 def run(cells: Cells, tables: list[str], trials: int, limit: float) -> None:
     data: dict[str, tuple] = {}
-    todo = [key for key in wanted(tables, trials) if key not in cells.done]
+
+    def stopped(table: str, method: str, r: int, trial: int) -> bool:
+        """Whether as much time as there is now was not enough, for this cell or for its first trial."""
+        tried = (cells.done.get((table, method, r, k), {}) for k in {0, trial})
+        return any(cell.get("limit", 0.0) >= limit for cell in tried)
+
+    def finished(key: tuple[str, str, int, int]) -> bool:
+        return "limit" not in cells.done[key] if key in cells.done else False
+
+    todo = [key for key in wanted(tables, trials) if not finished(key) and not stopped(*key)]
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, TimeRemainingColumn()) as progress:
         bar = progress.add_task("", total=len(todo))
         for table, method, r, trial in todo:
             progress.update(bar, description=f"table {table}, {method}, r = {r}, trial {trial + 1}")
-            stopped = cells.done.get((table, method, r, 0), {}).get("status") == "LIMIT"
-            if not stopped:  # what the time limit stopped in the first trial is not tried again
+            if not stopped(table, method, r, trial):
                 if table not in data:
                     X, y = cl.datasets.load(TABLES[table].data)
                     data[table] = X, y, cl.Graph.knn(X, **GRAPH)
@@ -228,24 +241,25 @@ def run(cells: Cells, tables: list[str], trials: int, limit: float) -> None:
 # ---------------------------------------------------------------------- the report
 
 
-def summary(found: list[dict], limit: float) -> str:
+def summary(found: list[dict]) -> str:
     scores = [cell["nmi"] for cell in found if "nmi" in cell]
     if scores:
         seconds = np.mean([cell["seconds"] for cell in found if "nmi" in cell])
         return f"**{np.mean(scores):.2f}** ± {np.std(scores):.2f}, {seconds:.2f} s"
-    if any(cell["status"] == "LIMIT" for cell in found):
-        return f"time limit ({limit:g} s)"
+    limits = [cell["limit"] for cell in found if "limit" in cell]
+    if limits:
+        return f"time limit ({max(limits):g} s)"
     return "failed" if found else "not run"
 
 
-def nmi_table(name: str, cells: Cells, limit: float) -> str:
+def nmi_table(name: str, cells: Cells) -> str:
     table = TABLES[name]
     classes = {"IV": 6, "V": 4, "VI": 4}[name]
     lines = ["| r | links | " + " | ".join(METHODS) + " |", "|" + " --- |" * (len(METHODS) + 2)]
     for r in range(1, 11):
         shown = []
         for method in METHODS:
-            text = summary(cells.of(name, method, r), limit)
+            text = summary(cells.of(name, method, r))
             if table.printed[method]:
                 nmi, sd, seconds = table.printed[method][r - 1]
                 text += f"<br>paper {nmi:.2f} ± {sd / 100:.3f}, {seconds:g} s"
@@ -280,7 +294,8 @@ def rank_table(cells: Cells) -> str:
     return "\n".join(lines)
 
 
-def report(cells: Cells, limit: float) -> None:
+def report(cells: Cells) -> None:
+    """Write the report and the plot beside the cells."""
     trials = defaultdict(set)
     gaps = []
     for cell in cells.done.values():
@@ -289,15 +304,13 @@ def report(cells: Cells, limit: float) -> None:
             gaps.append(cell["gap"])
     counts = ", ".join(f"table {name}: {len(trials[name])}" for name in TABLES if trials[name])
     most, worst = max(map(len, trials.values())), max(gaps, default=float("nan"))
-    path = RESULTS / "kp_tables.md"
+    path = cells.path.with_suffix(".md")
     by_hand = path.read_text(encoding="utf-8").partition(KEPT)[2] if path.exists() else "\n"
-    sections = [
-        f"## Table {name}: {TABLES[name].title}\n\n{nmi_table(name, cells, limit)}" for name in ("IV", "V", "VI")
-    ]
+    sections = [f"## Table {name}: {TABLES[name].title}\n\n{nmi_table(name, cells)}" for name in ("IV", "V", "VI")]
     path.write_text(
         f"""# The tables of the KP paper, computed again
 
-Made by `python benchmarks/kp_tables.py --trials {most} --time-limit {limit:g}` on {os.cpu_count()} cores, Python
+Made by `python benchmarks/kp_tables.py --trials {most}` on {os.cpu_count()} cores, Python
 {platform.python_version()}, CVXPY {version("cvxpy")}, Clarabel {version("clarabel")}. Trials: {counts} (paper: 20).
 
 One setting for all tables and methods: {GRAPH["n_neighbors"]} nearest neighbours, *{GRAPH["symmetrize"]}* edges,
@@ -310,7 +323,7 @@ search.
 In each cell: mean NMI ± standard deviation and seconds, then what the paper prints. Seconds are the wall time of
 `solve`, certificate included. The largest certified relative gap of all KP and PCP answers is {worst:.1e}.
 
-![NMI against the number of links](kp_tables.png)
+![NMI against the number of links]({path.with_suffix(".png").name})
 
 {(chr(10) * 2).join(sections)}
 
@@ -322,7 +335,7 @@ In each cell: mean NMI ± standard deviation and seconds, then what the paper pr
         encoding="utf-8",
     )
     plot(cells)
-    print(f"written: {path} and kp_tables.png")
+    print(f"written: {path} and the plot beside it")
 
 
 def plot(cells: Cells) -> None:
@@ -346,29 +359,30 @@ def plot(cells: Cells) -> None:
     axes[0].set_ylabel("NMI")
     if axes[0].get_legend_handles_labels()[0]:
         axes[0].legend(loc="lower right", title="solid: computed, dotted: printed", fontsize=8, title_fontsize=8)
-    figure.savefig(RESULTS / "kp_tables.png", dpi=110)
+    figure.savefig(cells.path.with_suffix(".png"), dpi=110)
     plt.close(figure)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--trials", type=int, default=5)
+    parser.add_argument("--trials", type=int, choices=range(1, 1001), metavar="N", default=5)
     parser.add_argument("--tables", nargs="+", choices=TABLES, default=list(TABLES))
     parser.add_argument("--time-limit", type=float, default=60.0, help="seconds a cell; what it stops is said so")
-    parser.add_argument("--cells", type=Path, default=RESULTS / "kp_tables.jsonl", help="where finished cells are kept")
+    parser.add_argument(
+        "--cells", type=Path, default=RESULTS / "kp_tables.jsonl", help="where finished cells are kept, and the report"
+    )
     parser.add_argument("--report", action="store_true", help="compute nothing, write the report")
     arguments = parser.parse_args()
-    RESULTS.mkdir(parents=True, exist_ok=True)
     cells = Cells(arguments.cells)
     try:
         if not arguments.report:
             run(cells, arguments.tables, arguments.trials, arguments.time_limit)
     except KeyboardInterrupt:
-        print("interrupted; the same command goes on from here")
+        sys.exit("interrupted; the same command goes on from here")
     except cl.DataUnavailable as error:
         sys.exit(str(error))
     if cells.done:
-        report(cells, arguments.time_limit)
+        report(cells)
 
 
 if __name__ == "__main__":

@@ -55,6 +55,20 @@ def test_options_reach_the_solver(problem):
     assert problem.solve_resampled(1, 20, 0, solver="SDPA").members[0].status is cl.Status.OPTIMAL
 
 
+def test_subsets_that_leave_a_component_out_are_drawn_again():
+    W = np.kron(np.eye(2), np.ones((6, 6)))
+    problem = cl.KP(cl.Graph.from_affinity(W), cl.Links(12, must=[(0, 2), (7, 8)]))
+    for member in problem.solve_resampled(5, 2, 0).members:
+        assert len(member.links) == 2
+    with pytest.raises(cl.InvalidInput, match="subsets of 1 links do not do; draw more for each: the component"):
+        problem.solve_resampled(5, 1, 0)
+
+
+def test_members_that_were_stopped_are_not_passed_over_in_silence(problem):
+    with pytest.warns(cl.InaccurateWarning, match="2 of 2 kernels"):
+        problem.solve_resampled(2, 20, 0, time_limit=1e-9, strict=False)
+
+
 def test_bad_arguments_are_refused(problem):
     for arguments, says in (
         ({"n_subsets": 0}, "n_subsets"),
@@ -62,6 +76,7 @@ def test_bad_arguments_are_refused(problem):
         ({"random_state": "x"}, "random_state"),
         ({"n_jobs": 0}, "n_jobs"),
         ({"n_jobs": "all"}, "n_jobs"),
+        ({"n_links": "x"}, "n_links"),
     ):
         with pytest.raises(cl.InvalidInput, match=says):
             problem.solve_resampled(**arguments)

@@ -102,6 +102,22 @@ def test_a_far_away_point_is_joined_by_the_shortest_edge(solution, online):
     assert extended.graph.W[[-1]].indices.tolist() == [distances.argmin()]
 
 
+@pytest.mark.parametrize("distance", [5, 20, 27.37, 38, 40, 1000])
+@pytest.mark.parametrize("online", [False, True])
+def test_a_chain_of_points_leading_away_stays_finite(distance, online):
+    # Weights and degrees underflow one after the other; what holds a point must still be a number.
+    X = random_points(20, dimension=2)
+    solution = cl.KP(cl.Graph.knn(X, 5), cl.Links(20, must=[(0, 1)], cannot=[(0, 2)]), normalized=False).solve()
+    away = distance * solution.problem.graph.rule.width
+    new = [[X[:, 0].max() + step * away, 0] for step in (1, 2)]
+    extended = solution.extend(new, online=online)
+    near = np.linalg.norm(X - new[0], axis=1).argmin()
+    if distance > 20:  # one edge to the nearest point, and so its place
+        np.testing.assert_allclose(extended.embedding[-2], extended.embedding[near], atol=1e-6)
+    assert np.isfinite(extended.predict(np.arange(20) % 2)).all()
+    assert np.isfinite(solution.extend(new, online=online, unit_length=True).embedding).all()
+
+
 @pytest.mark.parametrize("online", [False, True])
 def test_without_connecting_a_point_nobody_reaches_is_an_error(online):
     X = random_points(20)
@@ -135,6 +151,23 @@ def test_prediction_is_the_nearest_mean(solution, new):
     assert (extended.predict(labels) == np.array(["a", "b"])[np.argmin(distances, axis=0)]).all()
 
 
+def test_unknown_labels_say_nothing_about_new_points(solution, new):
+    labels = np.arange(solution.problem.graph.n) % 3 - 1
+    extended = solution.extend(new)
+    assert set(extended.predict(labels)) <= {0, 1}
+    with pytest.raises(cl.InvalidInput, match="no label is known"):
+        extended.predict(np.full(len(labels), -1))
+
+
+@pytest.mark.parametrize("away", [1, 3, 5, 8, 10, 12, 100, 1e6])
+def test_a_group_of_new_points_at_any_distance(solution, away):
+    n = solution.problem.graph.n
+    for online in (False, True):
+        extended = solution.extend(solution.problem.graph.points[:3] + away, online=online)
+        assert np.isfinite(extended.embedding).all() and extended.graph.n_components == 1
+        assert len(extended.predict(np.arange(n) % 2)) == 3
+
+
 def test_unit_length_scales_the_new_points_only(solution, new):
     plain, scaled = solution.extend(new), solution.extend(new, unit_length=True)
     n = solution.problem.graph.n
@@ -149,10 +182,15 @@ def test_what_cannot_be_extended_says_so(solution):
         solution.extend([[1.0, 2, 3]])
     with pytest.raises(cl.InvalidInput, match="NaN"):
         solution.extend([[1.0, 2, 3, np.nan]])
-    with pytest.raises(cl.InvalidInput, match="two-dimensional"):
-        solution.extend([1.0, 2, 3, 4])
+    for shapeless in ([1.0, 2, 3, 4], np.empty((0, 4))):
+        with pytest.raises(cl.InvalidInput, match="X_new must be two-dimensional"):
+            solution.extend(shapeless)
+    with pytest.raises(cl.InvalidInput, match="X_new must hold numbers only, in rows of equal length"):
+        solution.extend([[1.0, 2, 3, 4], [1.0]])
     given = cl.KP(path_graph(3), cl.Links(3, cannot=[(0, 2)])).solve()
     with pytest.raises(cl.InvalidInput, match=r"built from points; build it with Graph\.knn or Graph\.rbf"):
         given.extend([[1.0]])
+    with pytest.raises(cl.InvalidInput, match="online must be True or False, not 'yes'"):
+        solution.extend([[1.0, 2, 3, 4]], online="yes")
     with pytest.raises(cl.InvalidInput, match="labels for"):
         solution.extend(solution.problem.graph.points[:1]).predict([0, 1])

@@ -90,14 +90,49 @@ def test_a_component_without_a_known_point_is_named():
 
 @pytest.mark.parametrize(
     ("known", "says"),
-    [([], "at least one"), ([0, 0], "twice"), ([80], "between 0 and 79"), ([0.5], "between"), ([[0]], "between")],
+    [
+        ([], "at least one"),
+        ([0, 0], "twice"),
+        ([80], "between 0 and 79"),
+        ([0.5], "between"),
+        ([[0]], "between"),
+        (np.arange(80) < 3, "flatnonzero"),
+    ],
 )
 def test_senseless_known_points_are_refused(graph, known, says):
     with pytest.raises(cl.InvalidInput, match=says):
         cl.HarmonicExtension(graph.laplacian(), known)
 
 
+def test_conjugate_gradients_need_no_more_iterations_than_unknowns(graph, monkeypatch):
+    monkeypatch.setattr(harmonic, "MOST_ITERATIONS", 80)
+    known = np.arange(20)
+    extended = cl.HarmonicExtension(graph.laplacian(), known, "conjugate gradients")(np.eye(20))
+    assert abs(np.delete(graph.laplacian() @ extended, known, axis=0)).max() < 1e-9
+    monkeypatch.setattr(harmonic, "MOST_ITERATIONS", 3)
+    with pytest.raises(cl.InvalidInput, match="did not converge in 3 iterations.*try method='factorisation'"):
+        cl.HarmonicExtension(graph.laplacian(), known, "conjugate gradients")(np.eye(20))
+
+
+@pytest.mark.parametrize(
+    ("L", "says"),
+    [
+        (None, "square"),
+        ("abc", "numbers only"),
+        (np.ones(3), "square"),
+        (np.array([[1.0, 2], [0, 1]]), "not symmetric"),
+        (np.array([[1j, 0], [0, 1]]), "complex"),
+        (np.array([[np.nan, 0], [0, 1]]), "NaN"),
+    ],
+)
+def test_a_senseless_matrix_is_refused(L, says):
+    with pytest.raises(cl.InvalidInput, match=says):
+        cl.HarmonicExtension(L, [0])
+
+
 def test_other_senseless_arguments_are_refused(graph):
+    with pytest.raises(cl.InvalidInput, match="values hold NaN"):
+        cl.HarmonicExtension(graph.laplacian(), [0])([np.nan])
     with pytest.raises(cl.InvalidInput, match="method"):
         cl.HarmonicExtension(graph.laplacian(), [0], "guess")
     with pytest.raises(cl.InvalidInput, match="square"):

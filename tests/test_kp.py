@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -7,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cvxlink as cl
-from conftest import SOLVERS, RewrittenPCP, path_graph, star_graph
+from conftest import SOLVERS, RewrittenPCP, path_graph, random_points, star_graph
 from cvxlink.linear_sdp import read_declaration
 from cvxlink.matrices import Congruence
 from test_links import consistent_links
@@ -200,6 +203,61 @@ def test_elimination_refuses_what_it_may_not_touch(small_pcp):
         cl.Elimination().apply(loose)
 
 
+@pytest.mark.parametrize("formulation", [cl.KP, cl.PCP])
+@pytest.mark.parametrize("normalized", [True, False])
+def test_an_optimum_of_zero_is_certified_like_any_other(formulation, normalized):
+    # Costs that cancel to rounding on blocks must not be judged against their own rounding.
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        n = int(rng.integers(3, 10))
+        ring = np.zeros((n, n))
+        ring[np.arange(n), (np.arange(n) + 1) % n] = rng.uniform(0.1, 1, n)
+        links = cl.Links(n, must=[(0, i) for i in rng.integers(1, n, 2)])
+        solution = formulation(cl.Graph.from_affinity(ring + ring.T), links, normalized).solve()
+        assert solution.status is cl.Status.OPTIMAL
+        if not normalized:
+            assert solution.certificate.lower_bound <= 0 <= solution.certificate.upper_bound
+            assert abs(solution.value) < 1e-8
+
+
+def test_a_group_far_from_the_rest_is_joined_strongly_enough_to_eliminate():
+    # Three points 12 widths away are each other's neighbours, and have neighbours among the others by weights of 1e-60.
+    X = random_points(60, dimension=2)
+    X[-3:] += 12
+    graph = cl.Graph.knn(X, 5, sigma=1.0)
+    problem = cl.KP(graph, cl.Links(60, must=[(0, 1)], cannot=[(0, 2)]), normalized=False, unit_length=False)
+    assert problem.explain().steps[0].after.psd == (3,)
+    solution = problem.solve()
+    K = solution.kernel
+    np.testing.assert_allclose(K[-3:], K[[-1] * 3], atol=1e-4)  # the group stays together …
+    outside = [j for j in graph.W[[57, 58, 59]].tocoo().col if j < 57 and graph.W[[57, 58, 59]][:, [j]].max() >= 1e-6]
+    np.testing.assert_allclose(K[-1], K[outside[0]], atol=1e-4)  # … where the one edge that holds it leads
+
+
+def test_a_plan_says_why_nothing_was_eliminated():
+    W = np.array([[0, 1e-200, 0], [1e-200, 0, 1], [0, 1, 0]])
+    problem = cl.KP(cl.Graph.from_affinity(W), cl.Links(3, cannot=[(0, 1)]), normalized=False)
+    assert "elimination:" in str(problem.explain())
+    weak = cl.KP(cl.Graph.from_affinity(W[:, [1, 0, 2]][[1, 0, 2]]), cl.Links(3, cannot=[(0, 1)]), normalized=False)
+    assert weak.explain().steps[0].name == "elimination"
+    far = np.array([[0, 1, 0, 0], [1, 0, 1e-200, 0], [0, 1e-200, 0, 1], [0, 0, 1, 0]])
+    refused = cl.KP(cl.Graph.from_affinity(far), cl.Links(4, cannot=[(0, 1)]), normalized=False)
+    assert "elimination: left out, the cost is not positive definite" in str(refused.explain())
+
+
+@pytest.mark.parametrize("v", [(5, 3), (1, 11), (7, 10), (3, 3)])
+def test_a_cost_that_is_singular_but_for_rounding_is_not_eliminated(v):
+    # x = (1, −v₂t, v₁t) costs 1 − 2v₂t: unbounded. Rounding can make the last pivot of vvᵀ positive.
+    C = np.zeros((3, 3))
+    C[1:, 1:] = np.outer(v, v)
+    C[0, 0] = C[0, 1] = C[1, 0] = 1
+    pcp = cl.PCP(path_graph(3), cl.Links(3))
+    problem = RewrittenPCP(pcp, lambda K, must, cannot: {"one": K[0, 0] == 1})
+    pcp.__dict__["L"] = C
+    with pytest.raises(cl.ReductionRefused, match="not positive definite"):
+        cl.Elimination().apply(problem)
+
+
 def test_a_component_without_links_is_named():
     W = sp.block_diag([path_graph(3).W, path_graph(2).W])
     with pytest.raises(cl.InvalidInput, match=r"the 2 points 3, 4 has no known or linked point"):
@@ -213,6 +271,18 @@ def test_bad_input_is_refused_before_anything_is_solved():
         cl.KP(np.eye(3), cl.Links(3))
     with pytest.raises(cl.InconsistentLinks):
         cl.KP(path_graph(3), cl.Links(3, must=[(0, 1), (1, 2)], cannot=[(0, 2)]))
+
+
+def test_a_solution_can_be_saved_and_copied(small_kp):
+    solution = small_kp.solve()
+    extended = solution.extend(small_kp.graph.points[:2])
+    for thing in (solution, extended):
+        again = pickle.loads(pickle.dumps(thing))
+        np.testing.assert_array_equal(again.factor, thing.factor)
+    assert copy.deepcopy(small_kp).solve().value == solution.value
+    used = cl.HarmonicExtension(small_kp.L, [0])
+    expected = used([1.0])
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(used))([1.0]), expected)
 
 
 def test_it_prints_as_in_the_paper(small_kp):

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import cvxlink as cl
 from conftest import path_graph
@@ -35,6 +36,16 @@ def test_the_smoothest_eigenvectors(n, count, normalized):
     np.testing.assert_allclose(eigenvalues, np.linalg.eigvalsh(L.toarray())[:count], atol=1e-8)
     fewer = graph.smoothest(3, normalized)[1]
     np.testing.assert_array_equal(fewer, V[:, :3])
+
+
+def test_no_multiple_eigenvalue_is_missed():
+    rng = np.random.default_rng(0)
+    block = random_graph(30, rng).W
+    graph = cl.Graph.from_affinity(sp.block_diag([block] * 40 + [sp.csr_array((60, 60))]))
+    eigenvalues, V = graph.smoothest(120)
+    assert (eigenvalues < 1e-10).sum() == graph.n_components == 100
+    np.testing.assert_allclose(eigenvalues, np.linalg.eigvalsh(graph.laplacian().toarray())[:120], atol=1e-8)
+    np.testing.assert_allclose(V.T @ V, np.eye(120), atol=1e-8)
 
 
 @pytest.mark.parametrize("solver", ["CLARABEL", "SCS", "CVXOPT", None])
@@ -88,6 +99,12 @@ def test_gaussian_field_is_the_shifted_inverse_with_the_best_shift(instance):
     assert solution.status is cl.Status.OPTIMAL and "not convex" in solution.certificate.basis
 
 
+def test_a_search_that_ends_at_the_end_of_its_interval_says_so():
+    solution = cl.GaussianField(path_graph(2), cl.Links(2, must=[(0, 1)])).solve()
+    # K aligns with a must-link the better the smaller ε is: (μ₁ − μ₂)/‖μ‖ → 1.
+    assert solution.values["epsilon"] == pytest.approx(1e-6, rel=1e-3) and "is at that end" in solution.reason
+
+
 def test_gaussian_field_has_no_form_but_a_route(instance):
     problem = cl.GaussianField(*instance)
     assert problem.forms == () and problem.routes == ("search",)
@@ -136,5 +153,5 @@ def test_they_print_themselves(instance):
     text = str(cl.ImprovedOrder(*instance))
     assert "maximise    ⟨ Kₗₗ, T ⟩" in text and "μᵢ ≥ μᵢ₊₁" in text and "spectral transforms" in text
     text = str(cl.GaussianField(*instance))
-    assert "(L̄ + ε I)⁻¹" in text and "ε ≥ 0" in text
+    assert "Σᵢ (λᵢ + ε)⁻¹ vᵢ vᵢᵀ" in text and "ε ≥ 0" in text
     assert "solver CLARABEL" in str(cl.ImprovedOrder(*instance).explain())

@@ -24,6 +24,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import cvxpy as cp
@@ -194,6 +195,10 @@ def certify(problem: Problem, values: Mapping[str, Any], duals: Mapping[str, Any
     return _certify_sdp(sdp, (K + K.T) / 2, duals, value, violations)
 
 
+def _largest(C: sp.csr_array) -> float:
+    return float(abs(C.data).max(initial=0.0))
+
+
 def _stored(values: Mapping[str, Any]) -> Mapping[str, Any]:
     return values.stored if isinstance(values, Arrays) else values
 
@@ -228,7 +233,10 @@ def _proven(face: Face, K: Matrix, duals: Mapping[str, Any], value: float, viola
         assert y is not None
         lower, basis = face.lower_bound(y)
         sensitivity = face.sensitivity(K, y, value)
-    cost_scale = min(1.0, float(abs(face.sdp.C).max()) if face.sdp.C.nnz else 1.0)
+    # Where only small costs are left on blocks the gap is judged against them, unless they are less than a millionth of
+    # the original ones, which rounding comes near.
+    left, given = _largest(face.sdp.C), _largest(sdp.C)
+    cost_scale = min(1.0, max(left, 1e-6 * given) if left > 1e-12 * given else given or 1.0)
     # The largest entry of a semidefinite matrix is on its diagonal.
     scale = float(abs(K).max()) if isinstance(K, np.ndarray) else float(abs(diagonal(K)).max())
     return Certificate(value, violations, lower, upper, eigenvalue, dimacs, basis, scale, cost_scale, sensitivity)
@@ -318,6 +326,7 @@ class Face:
             where += f" of the {self.seed.n} constrained points"
         eigenvalue, margin = least_eigenvalue(sdp.slack(y))
         # Rounding in S(y) and bᵀy, which matters where large multipliers cancel.
+        margin += self.cost_rounding
         terms = (len(y) + 1) * float(np.finfo(float).eps)
         magnitudes = replace(sdp, rows=tuple(replace(g, A=abs(g.A)) for g in sdp.rows)).adjoint(abs(y))
         margin += terms * float(np.max((abs(sdp.C) + magnitudes).sum(axis=1)))
@@ -351,7 +360,27 @@ class Face:
         feasible = (1 - share) * near + share * interior
         if not sdp.inequalities_hold(feasible):
             return None
-        return sdp.value(feasible)
+        return sdp.value(feasible) + self.cost_rounding * float(np.trace(feasible))
+
+    @cached_property
+    def cost_rounding(self) -> float:
+        """What rounding can make of the costs on blocks, in the spectral norm.
+
+        They are sums over blocks, and over eliminated points, of at most n terms each, in which large terms cancel
+        where points are tightly joined. The errors of a sum add up like the square root of the number of its terms.
+        """
+        if self.sdp is self.original:
+            return 0.0
+        ones = np.ones(self.sdp.n)
+        spread = ones if self.lift is None else ones[self.lift.blocks]
+        if self.seed is not self.original:
+            Q = abs(self.original.extension.matrix)
+            summed = Q.T @ (abs(self.original.C) @ (Q @ spread))
+        else:
+            summed = abs(self.original.C) @ spread
+        if self.lift is not None:
+            summed = np.bincount(self.lift.blocks, summed, self.sdp.n)
+        return 4 * float(np.finfo(float).eps) * float(np.sqrt(self.original.n)) * float(summed.max())
 
     def sensitivity(self, K: Matrix, y: np.ndarray, value: float) -> float:
         """Return what the multipliers say the violations of K are worth."""

@@ -12,6 +12,7 @@ from sklearn.cluster import KMeans
 from .errors import InvalidInput, LinkWarning
 from .links import Links
 from .matrices import Congruence, Matrix
+from .threads import threads_for
 from .validation import as_count, as_generator
 
 if TYPE_CHECKING:
@@ -48,9 +49,12 @@ def kernel_factor(K: Matrix, tolerance: float = 1e-10) -> np.ndarray:
         if not K.is_thin:
             return kernel_factor(K.toarray(), tolerance)
         # TMTᵀ with M = BBᵀ is (TB)(TB)ᵀ; its singular vectors put the columns in order.
-        vectors, lengths, _ = np.linalg.svd(K.T @ kernel_factor(K.M, tolerance), full_matrices=False)
+        B = K.T @ kernel_factor(K.M, tolerance)
+        with threads_for(B.shape[1]):
+            vectors, lengths, _ = np.linalg.svd(B, full_matrices=False)
         return vectors * lengths
-    eigenvalues, vectors = scipy.linalg.eigh((K + K.T) / 2)
+    with threads_for(len(K)):
+        eigenvalues, vectors = scipy.linalg.eigh((K + K.T) / 2)
     keep = eigenvalues > tolerance * max(eigenvalues[-1], 0.0)
     return (vectors[:, keep] * np.sqrt(eigenvalues[keep]))[:, ::-1]
 

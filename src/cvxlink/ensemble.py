@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,6 +28,9 @@ from .validation import as_count, as_generator
 
 if TYPE_CHECKING:
     from .formulations.base import LinkedGraphProblem
+
+# Draws of one subset before giving up on finding one that a formulation can take.
+MOST_DRAWS = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,19 +76,31 @@ def solve_resampled(
     options: dict[str, Any],
 ) -> Ensemble:
     """Solve on bootstrap subsets of the links; see :meth:`LinkedGraphProblem.solve_resampled`."""
-    count = as_count(n_subsets, "n_subsets", 1)
-    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or n_jobs == 0):
+    count, n_links = as_count(n_subsets, "n_subsets", 1), as_count(n_links, "n_links", 1)
+    if not len(problem.links):
+        raise InvalidInput("there are no links to draw from")
+    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral) or n_jobs == 0):
         raise InvalidInput(f"n_jobs must be None or a whole number other than 0, not {n_jobs!r}")
     rng = as_generator(random_state)
     # Everything random is drawn here, so the result does not depend on who computes what.
-    subsets = [problem.links.bootstrap(n_links, rng) for _ in range(count)]
-    members = Parallel(n_jobs=n_jobs)(delayed(_member)(replace(problem, links=links), options) for links in subsets)
-    inaccurate = sum(member.status is Status.INACCURATE for member in members)
-    if inaccurate:
-        warnings.warn(
-            f"{inaccurate} of {count} kernels are less accurate than asked for", InaccurateWarning, stacklevel=3
-        )
+    problems = [_subproblem(problem, n_links, rng) for _ in range(count)]
+    jobs = None if n_jobs is None else min(int(n_jobs), count)
+    members = Parallel(n_jobs=jobs)(delayed(_member)(subproblem, options) for subproblem in problems)
+    short = sum(member.status is not Status.OPTIMAL for member in members)
+    if short:
+        warnings.warn(f"{short} of {count} kernels are less accurate than asked for", InaccurateWarning, stacklevel=3)
     return Ensemble(problem, tuple(members))
+
+
+def _subproblem(problem: LinkedGraphProblem, n_links: int, rng: np.random.Generator) -> LinkedGraphProblem:
+    """Draw links until the formulation takes them: KP needs one in every component of the graph."""
+    for attempt in range(MOST_DRAWS):
+        try:
+            return replace(problem, links=problem.links.bootstrap(n_links, rng))
+        except InvalidInput as error:
+            if attempt == MOST_DRAWS - 1:
+                raise InvalidInput(f"subsets of {n_links} links do not do; draw more for each: {error}") from error
+    raise AssertionError("unreachable")
 
 
 def _member(problem: LinkedGraphProblem, options: dict[str, Any]) -> Member:

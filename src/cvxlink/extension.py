@@ -26,7 +26,8 @@ from .harmonic import HarmonicExtension, require_reached
 from .matrices import Congruence
 from .problem import Problem
 from .solution import LearntKernel
-from .validation import as_labels, as_points
+from .threads import threads_for
+from .validation import as_flag, as_labels, as_points, is_known
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,10 +76,14 @@ class Extension(LearntKernel):
     def predict(self, labels: Any) -> np.ndarray:
         """Return a label for each new point: that of the nearest cluster mean of the old points.
 
-        ``labels`` are those of the old points, for instance from ``solution.cluster``.
+        ``labels`` are those of the old points, for instance from ``solution.cluster``; -1 means unknown.
         """
         labels = as_labels(labels, self.n_old)
         old, new = self.rows[: self.n_old], self.rows[self.n_old :]
+        known = is_known(labels)
+        if not known.any():
+            raise InvalidInput("no label is known, so there is nothing to predict from; give those of solution.cluster")
+        labels, old = labels[known], old[known]
         classes, membership = np.unique(labels, return_inverse=True)
         means = np.array([old[membership == c].mean(axis=0) for c in range(len(classes))])
         return classes[pairwise_distances(new, means, metric="sqeuclidean").argmin(axis=1)]
@@ -93,16 +98,18 @@ def extend(solution: LearntKernel, X_new: Any, online: bool, unit_length: bool) 
         raise InvalidInput(
             "new points can join only a graph that was built from points; build it with Graph.knn or Graph.rbf"
         )
-    new = as_points(X_new)
+    new = as_points(X_new, "X_new")
     if new.shape[1] != graph.points.shape[1]:
         raise InvalidInput(f"X_new has {new.shape[1]} columns, but the graph was built from {graph.points.shape[1]}")
+    online, unit_length = as_flag(online, "online"), as_flag(unit_length, "unit_length")
     normalized = bool(getattr(solution.problem, "normalized", True))
     rows = solution.embedding
     growing = GrowingGraph(graph, len(new))
     if online:
         rows = np.vstack([rows, np.empty((len(new), rows.shape[1]))])
-        for i, point in enumerate(new, start=graph.n):
-            rows[i] = _mean_of_neighbours(growing, point, rows[:i], normalized)
+        with threads_for(1):  # a point at a time is too little to share
+            for i, point in enumerate(new, start=graph.n):
+                rows[i] = _mean_of_neighbours(growing, point, rows[:i], normalized)
     else:
         growing.add(new)
         rows = HarmonicExtension(growing.graph.laplacian(normalized), np.arange(graph.n))(rows)
@@ -118,7 +125,7 @@ def _mean_of_neighbours(growing: GrowingGraph, point: np.ndarray, rows: np.ndarr
     i, j, degrees = len(rows), w.indices, growing.degrees
     if not len(j):
         require_reached(np.repeat([0, 1], [i, 1]), np.arange(i))
-    weights = w.data / (np.sqrt(degrees[i] * degrees[j]) if normalized else degrees[i])
+    weights = w.data / degrees[i] if not normalized else w.data / np.sqrt(degrees[i]) / np.sqrt(degrees[j])
     return weights @ rows[j]
 
 

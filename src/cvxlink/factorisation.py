@@ -19,10 +19,14 @@ def factorise(matrix: Any) -> Any:
 
 
 def positive_definite_factors(matrix: Any) -> Any | None:
-    """Return the factors of a symmetric matrix if all pivots are positive, which proves it so; None if not."""
+    """Return the factors of a symmetric matrix that is positive definite beyond rounding; None of any other.
+
+    All pivots must be positive, by more than rounding can make a zero.
+    """
     try:
         factors = factorise(matrix)
     except RuntimeError:  # exactly singular
         return None
     on_diagonal = np.array_equal(factors.perm_r, factors.perm_c)
-    return factors if on_diagonal and (factors.U.diagonal() > 0).all() else None
+    rounding = matrix.shape[0] * np.finfo(float).eps * float(abs(matrix.diagonal()).max())
+    return factors if on_diagonal and (factors.U.diagonal() > rounding).all() else None

@@ -14,6 +14,7 @@ from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import NearestNeighbors, kneighbors_graph
 
 from .errors import InvalidInput
+from .factorisation import factorise
 from .validation import as_count, as_permutation, as_points, real_array
 
 Symmetrize = Literal["union", "mean", "mutual"]
@@ -46,19 +47,20 @@ class Rule:
     def joined(self, W: sp.csr_array, points: np.ndarray, together: int = 0) -> tuple[sp.csr_array, int]:
         """Add the spanning-tree edges that join the components (Borůvka's rounds); return how many, too.
 
-        The first ``together`` points count as one component, whether they are joined or not.
+        Edges too weak to join anything numerically do not count as such, and are strengthened where they are the
+        shortest. The first ``together`` points count as one component, whether they are joined or not.
         """
         added = 0
         while True:
             chain = np.arange(max(together - 1, 0))
             known = sp.csr_array((np.ones(len(chain)), (chain, chain + 1)), shape=W.shape)
-            count, components = connected_components(W + known, directed=False)
+            count, components = connected_components((W >= LEAST_BRIDGE_WEIGHT) + (known > 0), directed=False)
             if count == 1:
                 return W, added
             ends, distances = _bridges(points, components)
             weights = np.maximum(self.weights(distances), LEAST_BRIDGE_WEIGHT)
             bridge = sp.csr_array((weights, (ends[:, 0], ends[:, 1])), shape=W.shape)
-            W, added = _cleaned(W + bridge + bridge.T), added + len(ends)
+            W, added = _cleaned(W.maximum(bridge + bridge.T)), added + len(ends)
 
 
 @dataclass(frozen=True, eq=False)
@@ -265,17 +267,31 @@ def _width(sigma: float | str, distances: np.ndarray) -> float:
 
 def _smallest_eigenpairs(L: sp.csr_array, count: int) -> tuple[np.ndarray, np.ndarray]:
     n = L.shape[0]
-    if n <= 1000 or 4 * count > n:
-        eigenvalues, vectors = scipy.linalg.eigh(L.toarray(), subset_by_index=[0, count - 1])
-    else:
-        # Lanczos's method on (L + shift)⁻¹, where the smallest eigenvalues are the largest and far apart.
-        shift = 1e-3 * float(abs(L).max())
-        start = np.random.default_rng(0).standard_normal(n)
-        eigenvalues, vectors = sp.linalg.eigsh(sp.csc_array(L), count, sigma=-shift, which="LM", v0=start)
-        order = np.argsort(eigenvalues)
-        eigenvalues, vectors = eigenvalues[order], vectors[:, order]
+    found = _by_lanczos(L, count) if n > 1000 and 4 * count <= n else None
+    eigenvalues, vectors = found or scipy.linalg.eigh(L.toarray(), subset_by_index=[0, count - 1])
     signs = np.sign(vectors[abs(vectors).argmax(axis=0), np.arange(count)])
     return np.maximum(eigenvalues, 0), vectors * signs
+
+
+def _by_lanczos(L: sp.csr_array, count: int) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return the smallest eigenpairs, or None where some were missed.
+
+    Lanczos's method works on (L + shift)⁻¹, where the smallest eigenvalues are the largest and far apart. It may find a
+    multiple eigenvalue too few times; how many lie below the last one found is counted by Sylvester's law of inertia.
+    """
+    n, size = L.shape[0], float(abs(L).max())
+    start = np.random.default_rng(0).standard_normal(n)
+    try:
+        eigenvalues, vectors = sp.linalg.eigsh(sp.csc_array(L), count, sigma=-1e-3 * size, which="LM", v0=start)
+        order = np.argsort(eigenvalues)
+        eigenvalues, vectors = eigenvalues[order], vectors[:, order]
+        below = eigenvalues[-1] - 1e-8 * size
+        factors = factorise(L - below * sp.eye_array(n))
+    except (RuntimeError, sp.linalg.ArpackError):
+        return None
+    negative = (factors.U.diagonal() < 0).sum()
+    complete = np.array_equal(factors.perm_r, factors.perm_c) and negative == (eigenvalues < below).sum()
+    return (eigenvalues, vectors) if complete else None
 
 
 def _cleaned(W: Any) -> sp.csr_array:

@@ -34,6 +34,8 @@ TRIAL_ITERATIONS = 300
 # Columns that conjugate gradients treat together: wide enough for fast products, narrow enough for memory.
 WIDTH = 32
 RELATIVE_RESIDUAL = 1e-11
+# A factorisation usually leaves rounding only; where it leaves more than this, a second solve removes it.
+REFINED_ABOVE = 1e-12
 MOST_ITERATIONS = 20_000
 
 
@@ -52,9 +54,7 @@ class HarmonicExtension:
     """
 
     def __init__(self, L: Any, known: Any, method: Method | None = None) -> None:
-        self.L = sp.csr_array(L, dtype=float)
-        if self.L.shape[0] != self.L.shape[1]:
-            raise InvalidInput(f"L must be square; its shape is {self.L.shape}")
+        self.L = _as_symmetric(L)
         self.known = _as_points(known, self.n)
         self.unknown = np.setdiff1d(np.arange(self.n), self.known)
         if method not in (None, "factorisation", "conjugate gradients"):
@@ -66,6 +66,10 @@ class HarmonicExtension:
     def n(self) -> int:
         """The number of points."""
         return int(self.L.shape[0])
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The factors live outside Python; whoever gets the rest computes them again if they are needed.
+        return {name: value for name, value in self.__dict__.items() if name != "_factors"}
 
     @cached_property
     def method(self) -> Method:
@@ -84,6 +88,8 @@ class HarmonicExtension:
         The known points keep their values exactly.
         """
         given = real_array(values, "values")
+        if not np.isfinite(given).all():
+            raise InvalidInput("values hold NaN or infinity; points without a value are not known points")
         if given.shape[:1] != self.known.shape or given.ndim > 2:
             raise InvalidInput(f"values must have one row for each of the {len(self.known)} known points")
         extended = np.empty((self.n, *given.shape[1:]))
@@ -118,7 +124,7 @@ class HarmonicExtension:
         if factors is None:
             raise InvalidInput(
                 "L is not positive definite on the unknown points: some of them hang on known ones by weights too "
-                "small for double precision, or L is no Laplacian"
+                "small for double precision (Graph.knn with connect=True avoids that), or L is no Laplacian"
             )
         return factors
 
@@ -126,7 +132,9 @@ class HarmonicExtension:
         columns = right.reshape(len(right), -1)
         if self.method == "factorisation":
             solution = self._factors.solve(columns)
-            solution += self._factors.solve(columns - self._system @ solution)  # for the rounding of the first
+            residual = columns - self._system @ solution
+            if abs(residual).max(initial=0.0) > REFINED_ABOVE * abs(columns).max(initial=0.0):
+                solution += self._factors.solve(residual)
         else:
             solution = np.empty_like(columns)
             for k in range(0, columns.shape[1], WIDTH):
@@ -179,12 +187,29 @@ def require_reached(components: np.ndarray, known: np.ndarray) -> None:
         )
 
 
+def _as_symmetric(L: Any) -> sp.csr_array:
+    if not sp.issparse(L):
+        L = real_array(L, "L")
+    if np.iscomplexobj(L):
+        raise InvalidInput("L is complex; give real numbers")
+    if len(L.shape) != 2 or L.shape[0] != L.shape[1]:
+        raise InvalidInput(f"L must be a square matrix; its shape is {L.shape}")
+    L = sp.csr_array(L, dtype=float)
+    if not np.isfinite(L.data).all():
+        raise InvalidInput("L has NaN or infinite entries")
+    if L.nnz and abs(L - L.T).max() > 1e-8 * abs(L).max():
+        raise InvalidInput("L is not symmetric; use (L + L.T) / 2 if that is meant")
+    return L
+
+
 def _as_points(known: Any, n: int) -> np.ndarray:
     array = np.asarray(known)
     if array.size == 0:
         raise InvalidInput("there is no known point to extend from; give at least one")
     if array.ndim != 1 or array.dtype.kind not in "iu" or array.min() < 0 or array.max() >= n:
-        raise InvalidInput(f"known must list point numbers between 0 and {n - 1}")
+        raise InvalidInput(
+            f"known must be a list of point numbers between 0 and {n - 1}; for a mask give np.flatnonzero(mask)"
+        )
     if len(np.unique(array)) < len(array):
         raise InvalidInput("known lists a point twice")
     return array

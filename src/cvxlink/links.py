@@ -15,7 +15,7 @@ from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from . import link_files
 from .errors import InconsistentLinks, InvalidInput
-from .validation import as_count, as_generator, as_labels, as_permutation, real_array
+from .validation import as_count, as_generator, as_labels, as_permutation, is_known, real_array
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +53,7 @@ class Links:
     def from_labels(cls, labels: Any) -> Links:
         """Link every two labelled points: must if their labels agree, cannot if not; -1 means unknown."""
         labels = as_labels(labels)
-        return cls._from_pairs(labels, _all_pairs(np.flatnonzero(_known(labels))))
+        return cls._from_pairs(labels, _all_pairs(np.flatnonzero(is_known(labels))))
 
     @classmethod
     def from_matrix(cls, Q: Any) -> Links:
@@ -106,13 +106,13 @@ class Links:
         y = as_labels(y)
         rng = as_generator(random_state)
         if n_links is not None:
-            members = np.flatnonzero(_known(y))
+            members = np.flatnonzero(is_known(y))
             total = len(members) * (len(members) - 1) // 2
             n_links = as_count(n_links, "n_links", 0, total)
             drawn = rng.choice(total, size=n_links, replace=False)
             return cls._from_pairs(y, members[_unrank_pairs(drawn)])
         r = as_count(per_class, "per_class", 0)
-        classes = {label: np.flatnonzero(y == label) for label in np.unique(y[_known(y)])}
+        classes = {label: np.flatnonzero(y == label) for label in np.unique(y[is_known(y)])}
         must, cannot = [], []
         for label, members in classes.items():
             possible = len(members) * (len(members) - 1) // 2
@@ -245,7 +245,7 @@ class Links:
         """Return links drawn from these with replacement; one that is drawn twice counts once."""
         if not len(self):
             raise InvalidInput("there are no links to draw from")
-        drawn = as_generator(random_state).integers(len(self), size=as_count(n_links, "n_links", 1))
+        drawn = np.unique(as_generator(random_state).integers(len(self), size=as_count(n_links, "n_links", 1)))
         must = drawn[drawn < len(self.must)]
         return Links(self.n, self.must[must], self.cannot[drawn[drawn >= len(self.must)] - len(self.must)])
 
@@ -316,10 +316,6 @@ def _adjacency(pairs: np.ndarray, n: int) -> sp.csr_array:
     ones = np.ones(len(pairs))
     half = sp.csr_array((ones, (pairs[:, 0], pairs[:, 1])), shape=(n, n))
     return sp.csr_array(half + half.T)
-
-
-def _known(labels: np.ndarray) -> np.ndarray:
-    return labels != ("-1" if labels.dtype.kind == "U" else -1)
 
 
 def _unrank_pairs(ranks: np.ndarray) -> np.ndarray:

@@ -12,6 +12,7 @@ from .errors import FormUnavailable, InvalidInput, ReductionRefused
 from .problem import Problem, Sizes
 from .reductions import Contraction, Dualisation, Elimination, Reduction, Scaling
 from .reductions.base import Lift
+from .validation import as_flag
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,6 +85,7 @@ def make_plan(
     """Decide how to solve a problem; nothing is solved yet."""
     if route is not None and (solver is not None or form is not None):
         raise InvalidInput("a route is an algorithm of ours, a form or solver is for CVXPY: give one or the other")
+    as_flag(presolve, "presolve")
     if solver is not None:
         solver = require_solver(solver)
     if form not in (None, problem.declared_form, "dual"):
@@ -127,7 +129,8 @@ def _choose_route(program: Problem, name: str | None) -> Route | None:
             if refusal is not None:
                 raise FormUnavailable(f"the route {name!r} does not take this problem: {refusal}")
             return route
-    raise FormUnavailable(f"there is no route {name!r}; there are {', '.join(route.name for route in ROUTES)}")
+    fitting = [route.name for route in ROUTES if route.refuses(program) is None]
+    raise FormUnavailable(f"there is no route {name!r}; for this problem there is {', '.join(fitting) or 'none'}")
 
 
 def _presolved(problem: Problem) -> tuple[Problem, list[Step]]:
@@ -135,18 +138,27 @@ def _presolved(problem: Problem) -> tuple[Problem, list[Step]]:
     current, steps = problem, list[Step]()
     if not problem.convex:
         return current, steps
-    # Elimination and scaling are rarely possible, so they are not worth a line where they are not.
-    with suppress(ReductionRefused):
+    try:
         current = _reduce(current, Elimination(), "points that no constraint mentions follow the others", steps)
+    except ReductionRefused as refusal:
+        if _has_free_points(current):  # otherwise there is nothing to say
+            steps.append(Step(Elimination.name, str(refusal), sizes_of(current)))
     try:
         why = "points that the constraints force together become one, repeated rows are dropped"
         current = _reduce(current, Contraction(), why, steps)
     except ReductionRefused as refusal:
         steps.append(_left_out(current, str(refusal)))
-    with suppress(ReductionRefused):
+    with suppress(ReductionRefused):  # rarely needed, so not worth a line where it is not
         why = "costs and right-hand sides divided by the largest, as the solvers' absolute tolerances need"
         current = _reduce(current, Scaling(), why, steps)
     return current, steps
+
+
+def _has_free_points(problem: Problem) -> bool:
+    with suppress(ReductionRefused):
+        sdp = problem.linear_sdp()
+        return 0 < len(sdp.constrained_points) < sdp.n
+    return False
 
 
 def _reduce(problem: Problem, reduction: Reduction, why: str, steps: list[Step]) -> Problem:

@@ -112,8 +112,8 @@ class Problem(ABC):
     def to_cvxpy(self, form: str | None = None, presolve: bool = False) -> cp.Problem:
         """Return a plain ``cvxpy.Problem``, to look at or to change.
 
-        By default the program as it is declared; with ``presolve`` after contraction, in the form asked for. (What
-        ``solve`` hands to the solver by default is ``to_cvxpy("dual", presolve=True)`` where there is a dual form.)
+        By default the program as it is declared; with ``presolve`` after the reductions, in the form asked for. (What
+        ``solve(solver=…)`` hands to a solver is ``to_cvxpy("dual", presolve=True)`` where there is a dual form.)
         """
         from .plan import make_plan
 

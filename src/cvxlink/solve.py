@@ -39,7 +39,7 @@ def solve(
     verbose: bool,
 ) -> Solution:
     """Solve a problem; the parameters and their defaults are those of :meth:`cvxlink.Problem.solve`."""
-    _check_arguments(accuracy, solver_options, presolve, time_limit)
+    _check_arguments(accuracy, solver_options, time_limit)
     start = perf_counter()
     try:
         plan = make_plan(problem, solver=solver, form=form, presolve=presolve, route=route)
@@ -77,13 +77,11 @@ def solve(
     return solution
 
 
-def _check_arguments(accuracy: Any, solver_options: Any, presolve: Any, time_limit: Any) -> None:
+def _check_arguments(accuracy: Any, solver_options: Any, time_limit: Any) -> None:
     if time_limit is not None and not (isinstance(time_limit, Real) and 0 < float(time_limit) < LONGEST_LIMIT):
         raise InvalidInput(f"time_limit must be seconds between 0 and {LONGEST_LIMIT:g}, not {time_limit!r}")
     if accuracy is not None and not (isinstance(accuracy, int | float) and 0 < accuracy < 1):
         raise InvalidInput(f"accuracy must be a number between 0 and 1, or None, not {accuracy!r}")
-    if not isinstance(presolve, bool):
-        raise InvalidInput(f"presolve must be True or False, not {presolve!r}")
     if not isinstance(solver_options, Mapping | None):
         raise InvalidInput(f"solver_options must be a dictionary, not {solver_options!r}")
     for name in ("solver", "verbose"):

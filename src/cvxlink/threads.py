@@ -15,11 +15,12 @@ LEAST_ORDER = 500
 
 def threads_for(order: int) -> AbstractContextManager[Any]:
     """Return a context in which dense algebra of that order runs on one thread, or on as many as it did, if large."""
-    return _controller().limit(limits=1, user_api="blas") if order < LEAST_ORDER else nullcontext()
+    return _controller().limit(limits=1) if order < LEAST_ORDER else nullcontext()
 
 
 @lru_cache(maxsize=1)
 def _controller() -> ThreadpoolController:
-    import scipy.linalg  # noqa: F401 — so that its BLAS is loaded, and found, too
+    import scipy.linalg  # noqa: F401 — so that these are loaded, and found, too
+    import sklearn.neighbors  # noqa: F401
 
     return ThreadpoolController()

@@ -13,35 +13,41 @@ from .errors import InvalidInput
 LARGEST_COORDINATE = 1e150
 
 
-def as_points(X: Any) -> np.ndarray:
+def as_points(X: Any, name: str = "X") -> np.ndarray:
     """Return the data as a finite float array with one row a point.
 
     Pandas frames, lists and integer arrays are accepted.
     """
     if issparse(X):
-        raise InvalidInput("X is sparse; give X.toarray()")
-    points = real_array(X, "X")
+        raise InvalidInput(f"{name} is sparse; give {name}.toarray()")
+    points = real_array(X, name)
     if points.ndim != 2 or 0 in points.shape:
-        raise InvalidInput(f"X must be two-dimensional, one row a point, and not empty; its shape is {points.shape}")
+        raise InvalidInput(
+            f"{name} must be two-dimensional, one row a point, and not empty; its shape is {points.shape}"
+        )
     bad = ~np.isfinite(points)
     if bad.any():
         row, column = np.argwhere(bad)[0]
         raise InvalidInput(
-            f"X has {bad.sum()} entries that are NaN or infinite, the first in row {row}, column {column}; "
+            f"{name} has {bad.sum()} entries that are NaN or infinite, the first in row {row}, column {column}; "
             f"drop or impute them first"
         )
     if abs(points).max() > LARGEST_COORDINATE:
-        raise InvalidInput(f"X has entries as large as {abs(points).max():.0e}, whose distances overflow; rescale it")
+        raise InvalidInput(
+            f"{name} has entries as large as {abs(points).max():.0e}, whose distances overflow; rescale it"
+        )
     return points
 
 
 def real_array(values: Any, name: str) -> np.ndarray:
     """Return a new array of real numbers; entries that a masked array hides become NaN."""
-    if np.iscomplexobj(values):
-        raise InvalidInput(f"{name} is complex; give real numbers")
     try:
+        if np.iscomplexobj(values):
+            raise InvalidInput(f"{name} is complex; give real numbers")
         array = np.ma.filled(np.ma.asarray(values, dtype=float), np.nan) if np.ma.isMA(values) else values
         return np.array(array, dtype=float)
+    except InvalidInput:
+        raise
     except (TypeError, ValueError) as error:
         raise InvalidInput(f"{name} must hold numbers only, in rows of equal length") from error
 
@@ -73,6 +79,11 @@ def as_labels(y: Any, n: int | None = None) -> np.ndarray:
     return labels
 
 
+def is_known(labels: np.ndarray) -> np.ndarray:
+    """Return which labels are known: -1 stands for those that are not."""
+    return labels != ("-1" if labels.dtype.kind == "U" else -1)
+
+
 def _is_missing(label: Any) -> bool:
     """Whether a label is None, NaN or one of the other ways to say that it is not known."""
     try:
@@ -90,6 +101,13 @@ def as_count(value: Any, name: str, least: int = 1, most: int | None = None) -> 
         limits = f"at least {least}" if most is None else f"between {least} and {most}"
         raise InvalidInput(f"{name} must be {limits}, not {count}")
     return count
+
+
+def as_flag(value: Any, name: str) -> bool:
+    """Return True or False, and nothing that merely looks like it."""
+    if not isinstance(value, bool | np.bool_):
+        raise InvalidInput(f"{name} must be True or False, not {value!r}")
+    return bool(value)
 
 
 def as_generator(random_state: Any) -> np.random.Generator:

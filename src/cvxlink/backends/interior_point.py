@@ -59,7 +59,7 @@ class InteriorPoint(Route):
         if not len(sdp.b):
             return "it has no constraint but semidefiniteness"
         if max(sdp.n, sdp.A.nnz) > LARGEST:
-            return f"its order {sdp.n} or its {len(sdp.b)} constraints are too many for dense algebra"
+            return f"order {sdp.n} and {sdp.A.nnz} coefficients are too many for dense algebra (at most {LARGEST})"
         if sdp.trace_multipliers() is None:
             return f"no constraint bounds the trace of {sdp.variable}"
         if sdp.interior_point is None:
@@ -67,7 +67,7 @@ class InteriorPoint(Route):
         return None
 
     def run(self, problem: Problem, accuracy: float, time_limit: float | None, verbose: bool) -> Attempt:
-        """Solve until the gap is below ``accuracy``, relative to the value."""
+        """Solve until the gap is below ``accuracy``, relative to the value, or no longer shrinks."""
         sdp = problem.linear_sdp()
         with threads_for(sdp.n):
             return self._run(sdp, accuracy, time_limit, verbose)
@@ -83,7 +83,7 @@ class InteriorPoint(Route):
             value, gap = path.value(best), least
             if verbose:
                 print(f"{iteration:3d}  value {value + sdp.offset:.10g}  gap {gap:.2e}")
-            if gap <= accuracy * (1 + abs(value)):
+            if gap <= accuracy * max(abs(value), 1e-3):
                 status, reason = Status.OPTIMAL, f"converged in {iteration} iterations"
                 break
             if time_limit is not None and perf_counter() - start > time_limit:

@@ -58,6 +58,7 @@ class Search(Route):
             print(f"{name} = {np.exp(found):.6g}, objective {sign * cost(found):.10g}")
         value = np.full(variable.shape, np.exp(found))
         seconds = perf_counter() - start
-        return Attempt(
-            Status.OPTIMAL, "searched", {name: value}, {}, solve_seconds=seconds, iterations=int(refined.nfev)
-        )
+        reason = f"searched between {np.exp(first):g} and {np.exp(last):g}"
+        if min(found - first, last - found) < (last - first) / GRID:
+            reason += f"; the best {name} is at that end, and further out the objective may be better still"
+        return Attempt(Status.OPTIMAL, reason, {name: value}, {}, solve_seconds=seconds, iterations=int(refined.nfev))

@@ -12,6 +12,7 @@ from ..errors import InvalidInput
 from ..graph import Graph
 from ..links import Links
 from ..problem import Problem
+from ..validation import as_flag
 
 if TYPE_CHECKING:
     from ..ensemble import Ensemble
@@ -31,6 +32,7 @@ class LinkedGraphProblem(Problem):
             raise InvalidInput(f"{name} takes a Graph and Links: {name}(Graph.knn(X), Links(n, must=…, cannot=…))")
         if self.links.n != self.graph.n:
             raise InvalidInput(f"the graph has {self.graph.n} points, but the links are on {self.links.n}")
+        as_flag(self.normalized, "normalized")
 
     @cached_property
     def L(self) -> sp.csr_array:
@@ -56,7 +58,7 @@ class LinkedGraphProblem(Problem):
         random_state : None, int or numpy generator
             Everything random follows from it, whatever ``n_jobs`` is.
         n_jobs : int, optional
-            How many are solved at once, as joblib takes it: -1 for one a core.
+            How many are solved at once, as joblib takes it: -1 for one a core. Starting them takes a second or two.
         **options
             Passed on to :meth:`solve`.
         """

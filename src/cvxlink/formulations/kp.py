@@ -11,6 +11,7 @@ from ..citations import Citation
 from ..errors import InvalidInput
 from ..harmonic import require_reached
 from ..matrices import Arrays, Matrix, unit_diagonal
+from ..validation import as_flag
 from .pcp import PCP
 
 
@@ -54,6 +55,7 @@ class KP(PCP):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        as_flag(self.unit_length, "unit_length")
         if not len(self.links):
             raise InvalidInput("KP propagates from linked points, and there are no links; give at least one")
         require_reached(self.graph.components, self.links.linked)

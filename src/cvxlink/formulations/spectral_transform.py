@@ -68,7 +68,8 @@ class ImprovedOrder(SpectralTransform):
         \max_\mu\ \langle K_{ll}, T\rangle \quad\text{s.t.}\quad \|K_{ll}\|_F \le 1,\quad \mu \ge 0,\quad
         \mu_i \ge \mu_{i+1} \text{ for } i \ge 2, \qquad K = \sum_i \mu_i v_i v_i^\top .
 
-    Smoother eigenvectors weigh more, except that the first, constant one may weigh anything. In μ it is a second-order
+    Smoother eigenvectors weigh more, except that the first, the constant one of L = D − W or :math:`D^{1/2} 1` of L̄,
+    may weigh anything. In μ it is a second-order
     cone program: the objective is :math:`a^\top\mu` and the norm :math:`\|R\mu\|`.
 
     Parameters
@@ -153,7 +154,8 @@ class GaussianField(SpectralTransform):
     def tex(self) -> Mapping[str, str]:
         """LaTeX of the program."""
         return {
-            "objective": r"\langle K_{ll}, T \rangle / \|K_{ll}\| \quad K = (\bar L + \varepsilon I)^{-1}",
+            "objective": r"\langle K_{ll}, T \rangle / \|K_{ll}\|"
+            r" \quad K = \sum_i (\lambda_i + \varepsilon)^{-1} v_i v_i^\top",
             "positive": r"\varepsilon \ge 0",
         }
 

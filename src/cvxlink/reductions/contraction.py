@@ -158,7 +158,12 @@ def _same(a: float, b: float) -> bool:
 def _on_blocks(sdp: LinearSDP, blocks: np.ndarray, c: int) -> tuple[LinearSDP, np.ndarray, np.ndarray]:
     """Replace point by block numbers, scale rows to coefficients that sum to one, drop those now alike or empty."""
     P = sp.csr_array((np.ones(sdp.n), (np.arange(sdp.n), blocks)), shape=(sdp.n, c))
-    C = sp.csr_array(P.T @ sdp.C @ P)
+    C, sizes = sp.csr_array(P.T @ sdp.C @ P), sp.csr_array(P.T @ abs(sdp.C) @ P)
+    for matrix in (C, sizes):
+        matrix.sort_indices()  # both store the same entries, then in the same order
+    # What is left of terms that cancel, as in a block that no edge leaves, is not a cost.
+    C.data[abs(C.data) <= 4 * np.sqrt(sdp.n) * np.finfo(float).eps * sizes.data] = 0
+    C.eliminate_zeros()
     seen: dict[Any, tuple[int, float]] = {}
     row_map, factors, groups = [], [], []
     for g in sdp.rows:
