@@ -201,19 +201,19 @@ def compute(table: str, method: str, r: int, trial: int, data: tuple, limit: flo
     return cell
 
 
-def wanted(tables: list[str], trials: int) -> list[tuple[str, str, int, int]]:
+def wanted(tables: list[str], methods: list[str], trials: int) -> list[tuple[str, str, int, int]]:
     """All cells, trial by trial, so that an interrupted run has as many of each."""
     return [
         (table, method, r, trial)
         for trial in range(trials)
         for table in tables
-        for method in METHODS
+        for method in methods
         if table != "VII" or method in PRINTED_RANKS
         for r in range(1, 11)
     ]
 
 
-def run(cells: Cells, tables: list[str], trials: int, limit: float) -> None:
+def run(cells: Cells, wanted: list[tuple[str, str, int, int]], limit: float) -> None:
     data: dict[str, tuple] = {}
 
     def stopped(table: str, method: str, r: int, trial: int) -> bool:
@@ -224,7 +224,7 @@ def run(cells: Cells, tables: list[str], trials: int, limit: float) -> None:
     def finished(key: tuple[str, str, int, int]) -> bool:
         return "limit" not in cells.done[key] if key in cells.done else False
 
-    todo = [key for key in wanted(tables, trials) if not finished(key) and not stopped(*key)]
+    todo = [key for key in wanted if not finished(key) and not stopped(*key)]
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, TimeRemainingColumn()) as progress:
         bar = progress.add_task("", total=len(todo))
@@ -367,16 +367,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--trials", type=int, choices=range(1, 1001), metavar="N", default=5)
     parser.add_argument("--tables", nargs="+", choices=TABLES, default=list(TABLES))
+    parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS))
+    parser.add_argument("--symmetrize", choices=("mutual", "mean", "union"), default=GRAPH["symmetrize"])
     parser.add_argument("--time-limit", type=float, default=60.0, help="seconds a cell; what it stops is said so")
     parser.add_argument(
         "--cells", type=Path, default=RESULTS / "kp_tables.jsonl", help="where finished cells are kept, and the report"
     )
     parser.add_argument("--report", action="store_true", help="compute nothing, write the report")
     arguments = parser.parse_args()
+    GRAPH["symmetrize"] = arguments.symmetrize
     cells = Cells(arguments.cells)
     try:
         if not arguments.report:
-            run(cells, arguments.tables, arguments.trials, arguments.time_limit)
+            run(cells, wanted(arguments.tables, arguments.methods, arguments.trials), arguments.time_limit)
     except KeyboardInterrupt:
         sys.exit("interrupted; the same command goes on from here")
     except cl.DataUnavailable as error:

@@ -109,7 +109,7 @@ def extend(solution: LearntKernel, X_new: Any, online: bool, unit_length: bool) 
         rows = np.vstack([rows, np.empty((len(new), rows.shape[1]))])
         with threads_for(1):  # a point at a time is too little to share
             for i, point in enumerate(new, start=graph.n):
-                rows[i] = _mean_of_neighbours(growing, point, rows[:i], normalized)
+                rows[i] = _follow_neighbours(growing, point, rows[:i], normalized)
     else:
         growing.add(new)
         rows = HarmonicExtension(growing.graph.laplacian(normalized), np.arange(graph.n))(rows)
@@ -119,14 +119,18 @@ def extend(solution: LearntKernel, X_new: Any, online: bool, unit_length: bool) 
     return Extension(solution, growing.graph, rows, online)
 
 
-def _mean_of_neighbours(growing: GrowingGraph, point: np.ndarray, rows: np.ndarray, normalized: bool) -> np.ndarray:
-    """Let one point join; return its row −L_iI B / L_ii."""
+def _follow_neighbours(growing: GrowingGraph, point: np.ndarray, rows: np.ndarray, normalized: bool) -> np.ndarray:
+    """Let one point join; return its row −L_iI B / L_ii, the harmonic extension from its neighbours."""
     w = growing.add(point[None, :])
-    i, j, degrees = len(rows), w.indices, growing.degrees
-    if not len(j):
+    i, near, degrees = len(rows), w.indices, growing.degrees
+    if not len(near):
         require_reached(np.repeat([0, 1], [i, 1]), np.arange(i))
-    weights = w.data / degrees[i] if not normalized else w.data / np.sqrt(degrees[i]) / np.sqrt(degrees[j])
-    return weights @ rows[j]
+    # The part of the Laplacian that touches the point; what stands between its neighbours does not matter.
+    L = np.zeros((len(near) + 1, len(near) + 1))
+    L[-1, :-1] = -w.data / np.sqrt(degrees[i]) / np.sqrt(degrees[near]) if normalized else -w.data
+    L[:-1, -1] = L[-1, :-1]
+    L[-1, -1] = 1.0 if normalized else degrees[i]
+    return HarmonicExtension(L, np.arange(len(near)))(rows[near])[-1]
 
 
 class GrowingGraph:
