@@ -355,15 +355,31 @@ def test_the_face_of_a_problem_without_forced_points_is_the_problem(small_pcp):
     assert Face.of(small_pcp.linear_sdp()).sdp.n == small_pcp.links.n_blocks
 
 
-def test_a_cut_that_costs_almost_nothing_is_certified_as_well_as_any_other():
-    # Two tight clusters joined by one weak edge: on blocks the costs are a millionth of what they are on points, and
-    # the multipliers that stand in for must-links would round the bound away.
-    W = np.zeros((6, 6))
-    W[:3, :3] = W[3:, 3:] = 3
-    W[0, 3] = W[3, 0] = 1e-6
-    links = cl.Links(6, must=[(0, 1), (1, 2), (3, 4), (4, 5)], cannot=[(0, 5)])
-    for problem in (cl.PCP, cl.KP):
-        solution = problem(cl.Graph.from_affinity(W), links, normalized=False).solve()
-        assert solution.status is cl.Status.OPTIMAL
-        assert solution.value == pytest.approx(2e-6, rel=1e-6)
-        assert solution.certificate.gap < 1e-11
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("formulation", [cl.PCP, cl.KP])
+def test_a_cut_that_costs_almost_nothing_is_certified_as_well_as_any_other(formulation, seed):
+    # Two tight clusters joined by weak edges: on blocks the costs are a millionth of what they are on points, and the
+    # multipliers that stand in for must-links would round the bound away.
+    rng = np.random.default_rng(seed)
+    W = 1e-6 * rng.uniform(0.1, 1, (8, 8))
+    W[:4, :4], W[4:, 4:] = rng.uniform(1, 3, (4, 4)), rng.uniform(1, 3, (4, 4))
+    W = np.triu(W, 1) + np.triu(W, 1).T
+    links = cl.Links(8, must=[(0, 1), (1, 2), (1, 3), (4, 5), (5, 6), (4, 7)], cannot=[(0, 5)])
+    solution = formulation(cl.Graph.from_affinity(W), links, normalized=False).solve()
+    assert solution.status is cl.Status.OPTIMAL
+    assert solution.value == pytest.approx(2 * W[:4, 4:].sum(), rel=1e-6)
+    assert solution.certificate.gap < 1e-11
+
+
+@pytest.mark.parametrize("formulation", [cl.PCP, cl.KP])
+def test_the_fourth_dimacs_error_shows_an_indefinite_slack(small_pcp, formulation):
+    problem = formulation(small_pcp.graph, small_pcp.links)
+    solution = problem.solve()
+    rows = {name: dual for name, dual in solution.duals.items() if name != "psd"}
+    spoiled = {**rows, "unit": rows["unit"] + 0.3}
+    error = cl.certify(problem, solution.values, spoiled).dimacs[3]
+    sdp = problem.linear_sdp()
+    deficit = -np.linalg.eigvalsh(sdp.slack(sdp.joined(spoiled)).toarray())[0] / (1 + abs(sdp.C).max())
+    # After elimination it is computed on the constrained points, where it is at least as large.
+    assert error >= deficit - 1e-9 and deficit > 0.01
+    assert formulation is cl.KP or error == pytest.approx(deficit, abs=1e-6)
