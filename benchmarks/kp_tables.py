@@ -40,9 +40,13 @@ class Table:
     """A table of the paper: printed NMI, its standard deviation in hundredths, and seconds, for r = 1 … 10."""
 
     data: str
+    classes: int
     title: str
     printed: dict[str, list[tuple[float, float, float]]]
     averages: dict[str, tuple[float, float]]
+
+    def links(self, r: int) -> int:
+        return r * self.classes * (self.classes + 1) // 2
 
 
 def rows(nmi: str, sd: str, seconds: str) -> list[tuple[float, float, float]]:
@@ -52,6 +56,7 @@ def rows(nmi: str, sd: str, seconds: str) -> list[tuple[float, float, float]]:
 TABLES = {
     "IV": Table(
         "synthetic_control",
+        6,
         "Control, 600 points, 6 classes",
         {
             "KP": rows(
@@ -84,6 +89,7 @@ TABLES = {
     ),
     "V": Table(
         "usps0123",
+        4,
         "USPS0123, 1000 points, 4 classes",
         {
             "KP": rows(
@@ -116,6 +122,7 @@ TABLES = {
     ),
     "VI": Table(
         "mnist0123",
+        4,
         "MNIST0123, 3000 points, 4 classes",
         {
             "KP": rows(
@@ -137,7 +144,7 @@ TABLES = {
         },
         {"KP": (0.86, 30.35), "Improved-order": (0.84, 307.87), "Gaussian-field": (0.75, 343.83)},
     ),
-    "VII": Table("wine", "Wine, 178 points, 3 classes: ranks", {}, {}),
+    "VII": Table("wine", 3, "Wine, 178 points, 3 classes: ranks", {}, {}),
 }
 # The text of the paper at hand holds nine numbers for KP, the last one missing.
 PRINTED_RANKS = {
@@ -222,7 +229,7 @@ def run(cells: Cells, wanted: list[tuple[str, str, int, int]], limit: float) -> 
         return any(cell.get("limit", 0.0) >= limit for cell in tried)
 
     def finished(key: tuple[str, str, int, int]) -> bool:
-        return "limit" not in cells.done[key] if key in cells.done else False
+        return key in cells.done and "limit" not in cells.done[key]
 
     todo = [key for key in wanted if not finished(key) and not stopped(*key)]
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
@@ -254,7 +261,6 @@ def summary(found: list[dict]) -> str:
 
 def nmi_table(name: str, cells: Cells) -> str:
     table = TABLES[name]
-    classes = {"IV": 6, "V": 4, "VI": 4}[name]
     lines = ["| r | links | " + " | ".join(METHODS) + " |", "|" + " --- |" * (len(METHODS) + 2)]
     for r in range(1, 11):
         shown = []
@@ -264,7 +270,7 @@ def nmi_table(name: str, cells: Cells) -> str:
                 nmi, sd, seconds = table.printed[method][r - 1]
                 text += f"<br>paper {nmi:.2f} ± {sd / 100:.3f}, {seconds:g} s"
             shown.append(text)
-        lines.append(f"| {r} | {r * classes * (classes + 1) // 2} | " + " | ".join(shown) + " |")
+        lines.append(f"| {r} | {table.links(r)} | " + " | ".join(shown) + " |")
     averages = []
     for method in METHODS:
         means = [curve for curve in mean_curve(cells, name, method) if np.isfinite(curve)]
@@ -286,7 +292,7 @@ def rank_table(cells: Cells) -> str:
         shown = ["" if v is None or (isinstance(v, float) and np.isnan(v)) else f"{v:.0f}" for v in values]
         return f"| {name} | " + " | ".join(shown) + " |"
 
-    lines = [line("links", [6 * r for r in range(1, 11)]), "|" + " --- |" * 11]
+    lines = [line("links", [TABLES["VII"].links(r) for r in range(1, 11)]), "|" + " --- |" * 11]
     for method in PRINTED_RANKS:
         lines.append(line(f"{method}, eigenvalues above 1e-6 of the largest", mean_curve(cells, "VII", method, "rank")))
         lines.append(line(f"{method}, above machine precision", mean_curve(cells, "VII", method, "machine_rank")))
@@ -343,8 +349,7 @@ def plot(cells: Cells) -> None:
 
     figure, axes = plt.subplots(1, 3, figsize=(13, 4.2), sharey=True, layout="constrained")
     for axis, name in zip(axes, ("IV", "V", "VI"), strict=True):
-        classes = 6 if name == "IV" else 4
-        links = np.arange(1, 11) * classes * (classes + 1) // 2
+        links = [TABLES[name].links(r) for r in range(1, 11)]
         for k, method in enumerate(METHODS):
             means = np.array(mean_curve(cells, name, method))
             scores = [[c["nmi"] for c in cells.of(name, method, r) if "nmi" in c] for r in range(1, 11)]

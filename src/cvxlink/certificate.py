@@ -226,7 +226,7 @@ def _proven(face: Face, K: Matrix, duals: Mapping[str, Any], value: float, viola
     lower, basis, dimacs, sensitivity = None, "there are no multipliers", None, None
     y = _multipliers(sdp, duals)
     if y is not None:
-        dimacs = _dimacs_errors(face, K, y, _slack_multiplier(sdp, duals))
+        dimacs = _dimacs_errors(face, K, eigenvalue, y, _slack_multiplier(sdp, duals))
         # A stiffening adds nothing on blocks; leaving it out there saves the digits that it would cost.
         bases = {name: dual.base if isinstance(dual, Stiffened) else dual for name, dual in duals.items()}
         y = _multipliers(sdp, bases)
@@ -444,10 +444,12 @@ def least_eigenvalue(matrix: Any) -> tuple[float, float]:
     return guess, min(margin, guess + size)
 
 
-def _dimacs_errors(face: Face, K: Matrix, y: np.ndarray, Z: sp.csr_array | None) -> tuple[float, ...]:
+def _dimacs_errors(
+    face: Face, K: Matrix, eigenvalue: float, y: np.ndarray, Z: sp.csr_array | None
+) -> tuple[float, ...]:
     """Return the six DIMACS errors of a primal-dual pair, with largest absolute entries in the denominators.
 
-    Z is the given multiplier of K ⪰ 0; without one the slack S(y) stands for it.
+    ``eigenvalue`` is the least one of K, Z the given multiplier of K ⪰ 0; without one the slack S(y) stands for it.
     """
     sdp, slack = face.original, face.original.slack(y)
     size_b = 1 + float(abs(sdp.b).max(initial=0))
@@ -458,7 +460,7 @@ def _dimacs_errors(face: Face, K: Matrix, y: np.ndarray, Z: sp.csr_array | None)
     deficit = face.slack_deficit(y) if Z is None or off == 0 else max(0.0, -least_eigenvalue(Z)[0])
     return (
         float(np.linalg.norm(sdp.residual(K))) / size_b,
-        max(0.0, -least_eigenvalue(K)[0]) / size_b,
+        max(0.0, -eigenvalue) / size_b,
         off / size_C,
         deficit / size_C,
         (primal - dual) / size_value,

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from joblib import Parallel, delayed
-from threadpoolctl import threadpool_limits
 
 from .certificate import Certificate
 from .errors import InaccurateWarning, InvalidInput
@@ -24,6 +23,7 @@ from .matrices import Congruence
 from .problem import Problem
 from .solution import LearntKernel
 from .status import Status
+from .threads import threads_for
 from .validation import as_count, as_generator
 
 if TYPE_CHECKING:
@@ -94,18 +94,18 @@ def solve_resampled(
 
 def _subproblem(problem: LinkedGraphProblem, n_links: int, rng: np.random.Generator) -> LinkedGraphProblem:
     """Draw links until the formulation takes them: KP needs one in every component of the graph."""
-    for attempt in range(MOST_DRAWS):
+    refusal = None
+    for _ in range(MOST_DRAWS):
         try:
             return replace(problem, links=problem.links.bootstrap(n_links, rng))
         except InvalidInput as error:
-            if attempt == MOST_DRAWS - 1:
-                raise InvalidInput(f"subsets of {n_links} links do not do; draw more for each: {error}") from error
-    raise AssertionError("unreachable")
+            refusal = error
+    raise InvalidInput(f"subsets of {n_links} links do not do; draw more for each: {refusal}") from refusal
 
 
 def _member(problem: LinkedGraphProblem, options: dict[str, Any]) -> Member:
     # One thread each: sums then come in the same order whether many are solved at once or one after the other.
-    with warnings.catch_warnings(), threadpool_limits(1):
+    with warnings.catch_warnings(), threads_for(1):
         warnings.simplefilter("ignore", InaccurateWarning)  # said once, for all of them
         solution = problem.solve(**options)
-    return Member(problem.links, solution.status, solution.value, solution.certificate, solution.factor)
+        return Member(problem.links, solution.status, solution.value, solution.certificate, solution.factor)

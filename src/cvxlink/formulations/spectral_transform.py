@@ -69,8 +69,8 @@ class ImprovedOrder(SpectralTransform):
         \mu_i \ge \mu_{i+1} \text{ for } i \ge 2, \qquad K = \sum_i \mu_i v_i v_i^\top .
 
     Smoother eigenvectors weigh more, except that the first, the constant one of L = D − W or :math:`D^{1/2} 1` of L̄,
-    may weigh anything. In μ it is a second-order
-    cone program: the objective is :math:`a^\top\mu` and the norm :math:`\|R\mu\|`.
+    may weigh anything. In μ it is a second-order cone program: the objective is :math:`a^\top\mu` and the norm
+    :math:`\|R\mu\|`.
 
     Parameters
     ----------

@@ -74,9 +74,7 @@ class ContractionLift(Lift):
     def point(self, values: Values, duals: Values) -> tuple[dict[str, Any], dict[str, Any]]:
         """Spread K' over the points of each block."""
         name = self.original.variable
-        n = self.original.n
-        P = sp.csr_array((np.ones(n), (np.arange(n), self.blocks)), shape=(n, self.contracted.n))
-        lifted = {name: congruent(P, values[name])}
+        lifted = {name: congruent(_membership(self.blocks, self.contracted.n), values[name])}
         if not all(g.name in duals for g in self.contracted.rows):
             return lifted, {}
         base = self.original.split(self.spread(self.contracted.joined(duals)))
@@ -157,7 +155,7 @@ def _same(a: float, b: float) -> bool:
 
 def _on_blocks(sdp: LinearSDP, blocks: np.ndarray, c: int) -> tuple[LinearSDP, np.ndarray, np.ndarray]:
     """Replace point by block numbers, scale rows to coefficients that sum to one, drop those now alike or empty."""
-    P = sp.csr_array((np.ones(sdp.n), (np.arange(sdp.n), blocks)), shape=(sdp.n, c))
+    P = _membership(blocks, c)
     C, sizes = sp.csr_array(P.T @ sdp.C @ P), sp.csr_array(P.T @ abs(sdp.C) @ P)
     for matrix in (C, sizes):
         matrix.sort_indices()  # both store the same entries, then in the same order
@@ -200,6 +198,12 @@ def _on_blocks(sdp: LinearSDP, blocks: np.ndarray, c: int) -> tuple[LinearSDP, n
             groups.append(Rows(g.name, sp.csr_array(A[kept]), b[kept], g.sense))
     contracted = LinearSDP(C, tuple(groups), sdp.offset, sdp.variable, sdp.cone)
     return contracted, np.array(row_map, dtype=int), np.array(factors)
+
+
+def _membership(blocks: np.ndarray, c: int) -> sp.csr_array:
+    """Return P, which maps points to blocks."""
+    n = len(blocks)
+    return sp.csr_array((np.ones(n), (np.arange(n), blocks)), shape=(n, c))
 
 
 def _merged_columns(g: Rows, n: int, blocks: np.ndarray, c: int) -> sp.csr_array:
