@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import cvxlink as cl
 from conftest import SOLVERS, RewrittenPCP, path_graph
-from cvxlink.certificate import Face
 from cvxlink.linear_sdp import LinearSDP, Rows
+from cvxlink.proofs.linear_sdp import Face
 from test_links import consistent_links
 from test_problem import MaxCut
 from test_reductions import random_instance
@@ -316,7 +316,7 @@ def test_printed_form_says_what_the_numbers_mean(solved):
 
 
 def test_large_matrices_use_lanczos_with_its_residual(monkeypatch):
-    from cvxlink import certificate as module
+    from cvxlink import eigenvalues as module
 
     monkeypatch.setattr(module, "DENSE_EIGENVALUES", 10)
     rng = np.random.default_rng(0)
@@ -337,7 +337,7 @@ def test_large_matrices_use_lanczos_with_its_residual(monkeypatch):
 
 
 def test_without_convergence_lanczos_costs_sharpness_not_truth(monkeypatch):
-    from cvxlink import certificate as module
+    from cvxlink import eigenvalues as module
 
     def fails(*_, **__):
         raise sp.linalg.ArpackNoConvergence("no convergence", np.zeros(0), np.zeros((60, 0)))

@@ -2,9 +2,10 @@
 
 from . import clustering, datasets, metrics, plotting
 from .backends.catalogue import installed_sdp_solvers
-from .certificate import Certificate, certify
+from .certificate import Certificate
 from .citations import Citation
 from .errors import (
+    ClippedWarning,
     CvxlinkError,
     DataUnavailable,
     FormUnavailable,
@@ -19,11 +20,12 @@ from .errors import (
     SolveFailed,
     SolverUnavailable,
 )
-from .formulations import KP, PCP, GaussianField, ImprovedOrder
+from .formulations import CCSR, KP, PCP, SRCP, GaussianField, ImprovedOrder, MinKL
 from .graph import Graph
 from .harmonic import HarmonicExtension
 from .links import Links
 from .problem import Problem
+from .proofs import certify
 from .reductions import Contraction, Dualisation, Elimination, Scaling
 from .solution import Solution, Timings
 from .status import Status
@@ -31,10 +33,13 @@ from .status import Status
 __version__ = "0.1.0"
 
 __all__ = [
+    "CCSR",
     "KP",
     "PCP",
+    "SRCP",
     "Certificate",
     "Citation",
+    "ClippedWarning",
     "Contraction",
     "CvxlinkError",
     "DataUnavailable",
@@ -52,6 +57,7 @@ __all__ = [
     "InvalidProblem",
     "LinkWarning",
     "Links",
+    "MinKL",
     "MissingDependency",
     "Problem",
     "ReductionRefused",

@@ -1,47 +1,10 @@
-r"""Certificates: what can be proven about an answer, whoever computed it.
-
-Everything is recomputed on the original problem from the point and the multipliers alone.
-
-*Lower bound.* It holds for any multipliers: with :math:`S = C - \sum_r y_r A_r`, and every feasible K of trace at
-most τ,
-
-.. math:: \langle C, K\rangle = b^\top y + \langle S, K\rangle
-          \ \ge\ b^\top y + \tau \min(0, \lambda_{\min}(S)).
-
-Where the constraints force points together, the feasible K are the :math:`P K' P^\top` (see
-:mod:`cvxlink.reductions.contraction`), and the same argument with :math:`P^\top S P` and the trace of K' is
-sharper; it needs no strict feasibility of the original.
-
-*Upper bound.* A solver's K violates the constraints a little, and where strict feasibility fails a violation of
-1e-8 can hide an error of 1e-4 in the value. So K is repaired: averaged over blocks, projected onto
-:math:`\mathcal{A}(K') = b`, and mixed with a strictly feasible matrix (the least-norm solution of the equations,
-where that is positive definite; the identity for kernels with unit diagonal) until it is semidefinite. The value
-of that exactly feasible point bounds the optimum from above, and the gap between the bounds is a proof.
-"""
+"""What is proven about an answer; the proofs are in :mod:`cvxlink.proofs`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import Any
+from dataclasses import dataclass, field
 
-import cvxpy as cp
 import numpy as np
-import scipy.sparse as sp
-
-from .errors import InfeasibleProblem, InvalidInput, ReductionRefused
-from .factorisation import positive_definite_factors
-from .linear_sdp import LinearSDP
-from .matrices import Arrays, Congruence, Matrix, Stiffened, as_dense, congruent, diagonal, inner
-from .problem import Declaration, Problem
-from .reductions import Contraction, Elimination
-from .reductions.contraction import ContractionLift
-from .threads import threads_for
-
-# Up to this order all eigenvalues are computed; beyond it Lanczos finds the least one.
-DENSE_EIGENVALUES = 3000
 
 
 @dataclass(frozen=True)
@@ -66,8 +29,13 @@ class Certificate:
         The DIMACS errors of the original problem, with largest absolute entries in the denominators.
     basis : str
         Where the bound comes from, or why there is none.
-    scale, cost_scale : float
-        The largest entry of the point and of the costs (at most 1): what violations and gap are judged against.
+    conditions : dict
+        Other numbers that speak for optimality, in words: all are zero, or of the right sign, at the solution.
+    distance : float or None
+        A proven bound on the distance to the solution, in the Frobenius norm.
+    scale, cost_scale, norm : float
+        The largest entry of the point and of the costs (at most 1), and the norm of the point: what violations, gap
+        and distance are judged against.
     sensitivity : float or None
         What the multipliers say the violations are worth, on blocks: Σ|y_r||residual_r| − min(0, λ_min(K)) tr S, plus
         what averaging over blocks changes. It stands in for the upper bound where there is none.
@@ -83,6 +51,9 @@ class Certificate:
     scale: float = field(default=1.0, repr=False)
     cost_scale: float = field(default=1.0, repr=False)
     sensitivity: float | None = field(default=None, repr=False)
+    conditions: dict[str, float] = field(default_factory=dict)
+    distance: float | None = None
+    norm: float = field(default=1.0, repr=False)
 
     @property
     def gap(self) -> float | None:
@@ -106,7 +77,8 @@ class Certificate:
 
         Violations are taken relative to the largest entry of the point, the gap relative to |value| plus the largest
         cost (or plus one, if that is less), so that tiny weights do not make everything pass. Without an upper bound
-        the ``sensitivity`` must be as small as the gap, unless ``weigh_violations`` is off.
+        the ``sensitivity`` must be as small as the gap, unless ``weigh_violations`` is off. A distance to the solution,
+        where it is known, is taken relative to the norm of the point.
         """
         feasible = self.largest_violation <= accuracy * max(self.scale, 1e-6)
         # Absolute values: below its bound a value is as wrong as above it, the point is then not feasible.
@@ -116,6 +88,8 @@ class Certificate:
             slips.append(abs(self.upper_bound - self.value) / size)
         elif self.sensitivity is not None and weigh_violations:
             slips.append(self.sensitivity / size)
+        if self.distance is not None:
+            slips.append(self.distance / self.norm if self.distance else 0.0)
         return bool(feasible and max(slips, default=0.0) <= accuracy and np.isfinite(self.value))
 
     @property
@@ -124,6 +98,8 @@ class Certificate:
         text = f"largest violation {self.largest_violation:.1e}"
         if self.gap is not None:
             text += f", relative gap {self.relative_gap:.1e} (gap {self.gap:.1e}, value {self.value:.1e})"
+        if self.distance is not None:
+            text += f", within {self.distance:.1e} of the solution"
         if self.upper_bound is None and self.sensitivity is not None:
             text += f", violations worth {self.sensitivity:.1e} by their multipliers"
         return text
@@ -135,12 +111,16 @@ class Certificate:
         if self.lower_bound is not None:
             lines.append(f"lower bound    {self.lower_bound:.10g}   ({self.basis})")
             lines.append(f"gap            {self.gap:.2e}   relative {self.relative_gap:.2e} = gap / (1 + |value|)")
-            if self.upper_bound is None:
+            if self.upper_bound is None and self.distance is None:
                 lines.append(
                     "               measured from the value: no exactly feasible point could be made of the answer"
                 )
         else:
             lines.append(f"lower bound    none: {self.basis}")
+        if self.distance is not None:
+            lines.append(f"distance       {self.distance:.2e}   at most, to the solution; its norm is {self.norm:.4g}")
+        for name, number in self.conditions.items():
+            lines.append(f"condition      {number:.2e}   {name}")
         for name, violation in self.violations.items():
             lines.append(f"violation      {violation:.2e}   {name}")
         if self.min_eigenvalue is not None:
@@ -148,321 +128,3 @@ class Certificate:
         if self.dimacs is not None:
             lines.append("DIMACS errors  " + "  ".join(f"{e:.1e}" for e in self.dimacs) + "   (max-norms)")
         return "\n".join(lines)
-
-
-def certify(problem: Problem, values: Mapping[str, Any], duals: Mapping[str, Any] | None = None) -> Certificate:
-    """Return what a point, and multipliers if there are any, prove about a problem.
-
-    Parameters
-    ----------
-    problem : Problem
-    values : dict
-        A value for each declared variable.
-    duals : dict, optional
-        Multipliers by the name of the constraint: for lhs = rhs and lhs ≤ rhs the change of the optimum per unit of u
-        in rhs + u (CVXPY reads a ≥ b as b ≤ a), for a semidefinite one the slack matrix.
-    """
-    if not isinstance(values, Mapping) or not isinstance(duals, Mapping | None):
-        raise InvalidInput("values and multipliers are given by name, as dictionaries")
-    values, duals = _stored(values), _stored(duals or {})
-    try:
-        sdp, refusal = problem.linear_sdp(), ""
-    except ReductionRefused as error:
-        sdp, refusal = None, str(error) if problem.convex else "the program is not convex; it was searched, not proven"
-    if sdp is not None and isinstance(values.get(sdp.variable), Congruence):
-        K = values[sdp.variable]
-        return _certify_sdp(sdp, K, duals, sdp.value(K), {})
-    declaration = problem.declare()
-    point = {}
-    for name, variable in declaration.variables.items():
-        if name not in values:
-            raise InvalidInput(f"the point has no value for the variable {name}")
-        try:
-            point[name] = np.asarray(as_dense(values[name]), dtype=float)
-        except (TypeError, ValueError) as error:
-            raise InvalidInput(f"the value of {name} must be an array of numbers") from error
-        if point[name].shape != variable.shape:
-            raise InvalidInput(f"{name} has the shape {variable.shape}, but its value {point[name].shape}")
-    if not all(np.isfinite(v).all() for v in point.values()):
-        everything = dict.fromkeys(declaration.constraints, np.inf)
-        return Certificate(float("nan"), everything, basis="the point holds NaN or infinity")
-    violations, eigenvalue = _violations(declaration, point)
-    value = float(declaration.objective.value)
-    if sdp is None:
-        scale = max(float(abs(v).max()) for v in point.values())
-        return Certificate(value, violations, min_eigenvalue=eigenvalue, basis=refusal, scale=scale)
-    K = point[sdp.variable]
-    return _certify_sdp(sdp, (K + K.T) / 2, duals, value, violations)
-
-
-def _largest(C: sp.csr_array) -> float:
-    return float(abs(C.data).max(initial=0.0))
-
-
-def _stored(values: Mapping[str, Any]) -> Mapping[str, Any]:
-    return values.stored if isinstance(values, Arrays) else values
-
-
-def _certify_sdp(
-    sdp: LinearSDP, K: Matrix, duals: Mapping[str, Any], value: float, violations: dict[str, float]
-) -> Certificate:
-    """Certify a point of a linear semidefinite program, given its declared value and violations.
-
-    For a point kept as a product the rows stand for the constraints: nothing of order n × n is ever built.
-    """
-    face = Face.of(sdp)
-    with threads_for(face.seed.n):
-        return _proven(face, K, duals, value, violations)
-
-
-def _proven(face: Face, K: Matrix, duals: Mapping[str, Any], value: float, violations: dict[str, float]) -> Certificate:
-    sdp = face.original
-    # CVXPY evaluates some expressions with other shapes than it compiles them, so the rows are always looked at.
-    for name, residual in sdp.split(sdp.residual(K)).items():
-        violations[name] = max(violations.get(name, 0.0), float(abs(residual).max(initial=0.0)))
-    eigenvalue = least_eigenvalue(K)[0]
-    violations[sdp.cone] = max(violations.get(sdp.cone, 0.0), -eigenvalue, 0.0)
-    upper = face.upper_bound(K)
-    lower, basis, dimacs, sensitivity = None, "there are no multipliers", None, None
-    y = _multipliers(sdp, duals)
-    if y is not None:
-        dimacs = _dimacs_errors(face, K, eigenvalue, y, _slack_multiplier(sdp, duals))
-        # A stiffening adds nothing on blocks; leaving it out there saves the digits that it would cost.
-        bases = {name: dual.base if isinstance(dual, Stiffened) else dual for name, dual in duals.items()}
-        y = _multipliers(sdp, bases)
-        assert y is not None
-        lower, basis = face.lower_bound(y)
-        sensitivity = face.sensitivity(K, y, value)
-    # Where only small costs are left on blocks the gap is judged against them, unless they are less than a millionth of
-    # the original ones, which rounding comes near.
-    left, given = _largest(face.sdp.C), _largest(sdp.C)
-    cost_scale = min(1.0, max(left, 1e-6 * given) if left > 1e-12 * given else given or 1.0)
-    # The largest entry of a semidefinite matrix is on its diagonal.
-    scale = float(abs(K).max()) if isinstance(K, np.ndarray) else float(abs(diagonal(K)).max())
-    return Certificate(value, violations, lower, upper, eigenvalue, dimacs, basis, scale, cost_scale, sensitivity)
-
-
-def _violations(declaration: Declaration, point: dict[str, np.ndarray]) -> tuple[dict[str, float], float | None]:
-    violations: dict[str, float] = {}
-    eigenvalues: list[float] = []
-    for name, variable in declaration.variables.items():
-        value = point[name]
-        # What the variable itself is declared to be: symmetric, non-negative, within bounds …
-        outside = float(np.max(abs(value - variable.project(value))))
-        if outside > 0:
-            violations[f"{name} domain"] = outside
-        if variable.ndim == 2 and variable.is_symmetric():
-            value = (value + value.T) / 2
-        if variable.attributes["PSD"]:
-            eigenvalues.append(least_eigenvalue(value)[0])
-        variable.save_value(value)
-    for name, group in declaration.constraints.items():
-        worst = 0.0
-        for term in group:
-            if isinstance(term, cp.constraints.PSD):
-                matrix = np.asarray(term.args[0].value)
-                eigenvalues.append(least_eigenvalue((matrix + matrix.T) / 2)[0])
-                worst = max(worst, -eigenvalues[-1])
-            else:
-                worst = max(worst, float(np.max(term.violation())))
-        violations[name] = worst
-    return violations, min(eigenvalues, default=None)
-
-
-def _multipliers(sdp: LinearSDP, duals: Mapping[str, Any]) -> np.ndarray | None:
-    """Return the multipliers of all rows, those of inequalities with their right sign; None if any is missing."""
-    if not all(g.name in duals for g in sdp.rows):
-        return None
-    y = sdp.joined(duals)
-    if not np.isfinite(y).all():
-        return None
-    return np.where(sdp.is_inequality, np.minimum(y, 0), y)
-
-
-def _slack_multiplier(sdp: LinearSDP, duals: Mapping[str, Any]) -> sp.csr_array | None:
-    """Return the multiplier of K ⪰ 0 as it was given, or None where none was."""
-    if sdp.cone not in duals:
-        return None
-    try:
-        Z = sp.csr_array(duals[sdp.cone], dtype=float)
-    except (TypeError, ValueError) as error:
-        raise InvalidInput(f"the multiplier of {sdp.cone!r} must be a matrix of numbers") from error
-    if Z.shape != (sdp.n, sdp.n):
-        raise InvalidInput(f"the multiplier of {sdp.cone!r} must have the shape {(sdp.n, sdp.n)}, not {Z.shape}")
-    return Z if np.isfinite(Z.data).all() else None
-
-
-@dataclass(frozen=True, eq=False)
-class Face:
-    """The problem where its proofs are done: without the points that no constraint mentions, and on blocks.
-
-    ``original`` becomes ``seed`` by elimination and ``sdp`` by contraction, each where it applies; otherwise nothing
-    changes.
-    """
-
-    original: LinearSDP
-    seed: LinearSDP
-    sdp: LinearSDP
-    lift: ContractionLift | None
-
-    @classmethod
-    def of(cls, sdp: LinearSDP) -> Face:
-        """Eliminate, then contract."""
-        seed = sdp
-        with suppress(ReductionRefused):
-            seed = Elimination().apply(sdp).problem.linear_sdp()
-        try:
-            lift = Contraction().apply(seed).lift
-        except (ReductionRefused, InfeasibleProblem):
-            return cls(sdp, seed, seed, None)
-        assert isinstance(lift, ContractionLift)
-        return cls(sdp, seed, lift.contracted, lift)
-
-    def lower_bound(self, y: np.ndarray) -> tuple[float | None, str]:
-        """Return a number no feasible point goes below, from any multipliers y, and what it rests on."""
-        sdp, y = self.sdp, self.multipliers(y)
-        where = "" if self.lift is None else f" on {sdp.n} blocks"
-        if self.seed is not self.original:
-            where += f" of the {self.seed.n} constrained points"
-        eigenvalue, margin = least_eigenvalue(sdp.slack(y))
-        # Rounding in S(y) and bᵀy, which matters where large multipliers cancel.
-        margin += self.cost_rounding
-        terms = (len(y) + 1) * float(np.finfo(float).eps)
-        magnitudes = replace(sdp, rows=tuple(replace(g, A=abs(g.A)) for g in sdp.rows)).adjoint(abs(y))
-        margin += terms * float(np.max((abs(sdp.C) + magnitudes).sum(axis=1)))
-        deficit = min(0.0, eigenvalue - margin)
-        value = float(sdp.b @ y) + sdp.offset - terms * float(abs(sdp.b) @ abs(y))
-        if deficit == 0:
-            return value, f"dual value{where}, slack positive definite"
-        trace = sdp.trace_bound()
-        if trace is None:
-            return None, (
-                f"the slack has the eigenvalue {eigenvalue:.1e}{where}, "
-                f"and no constraint bounds the trace of {sdp.variable}"
-            )
-        bound = value + trace * deficit
-        return bound, f"dual value {value:.10g}{where}, trace {trace:g}, λmin of the slack {deficit:.1e}"
-
-    def upper_bound(self, K: Matrix) -> float | None:
-        """Return the value of an exactly feasible point near K, or None where none can be made this way."""
-        sdp = self.sdp
-        if not len(sdp.b):
-            return None
-        interior, near = sdp.interior_point, sdp.projection()(self.point(K))
-        if interior is None or near is None:
-            return None
-        room = least_eigenvalue(interior)[0]
-        eigenvalue, margin = least_eigenvalue(near)
-        lack = max(0.0, margin - eigenvalue)
-        share = max(lack / (lack + room), sdp.share_for_inequalities(near, interior))
-        if share > 1:  # an inequality that the interior point only touches
-            return None
-        feasible = (1 - share) * near + share * interior
-        if not sdp.inequalities_hold(feasible):
-            return None
-        return sdp.value(feasible) + self.cost_rounding * float(np.trace(feasible))
-
-    @cached_property
-    def cost_rounding(self) -> float:
-        """What rounding can make of the costs on blocks, in the spectral norm.
-
-        They are sums over blocks, and over eliminated points, of at most n terms each, in which large terms cancel
-        where points are tightly joined. The errors of a sum add up like the square root of the number of its terms.
-        """
-        if self.sdp is self.original:
-            return 0.0
-        ones = np.ones(self.sdp.n)
-        spread = ones if self.lift is None else ones[self.lift.blocks]
-        if self.seed is not self.original:
-            Q = abs(self.original.extension.matrix)
-            summed = Q.T @ (abs(self.original.C) @ (Q @ spread))
-        else:
-            summed = abs(self.original.C) @ spread
-        if self.lift is not None:
-            summed = np.bincount(self.lift.blocks, summed, self.sdp.n)
-        return 4 * float(np.finfo(float).eps) * float(np.sqrt(self.original.n)) * float(summed.max())
-
-    def sensitivity(self, K: Matrix, y: np.ndarray, value: float) -> float:
-        """Return what the multipliers say the violations of K are worth."""
-        near, y = self.point(K), self.multipliers(y)
-        averaging = abs(self.sdp.value(near) - value)
-        trace = max(0.0, float(self.sdp.slack(y).trace()))
-        return averaging + float(abs(y) @ abs(self.sdp.residual(near))) - min(0.0, least_eigenvalue(near)[0]) * trace
-
-    def slack_deficit(self, y: np.ndarray) -> float:
-        """Return how far below zero S(y) goes; after elimination at most that far.
-
-        By the Schur complement xᵀSx ≥ x_lᵀ S_l x_l, with S_l the slack on the constrained points.
-        """
-        return max(0.0, -least_eigenvalue(self.seed.slack(y))[0])
-
-    def point(self, K: Matrix) -> np.ndarray:
-        """Return a matrix on the constrained points, averaged over blocks."""
-        kept = np.arange(K.shape[0]) if self.seed is self.original else self.original.constrained_points
-        blocks = np.arange(len(kept)) if self.lift is None else self.lift.blocks
-        if len(blocks) == K.shape[0] == self.sdp.n and isinstance(K, np.ndarray):
-            return K
-        average = sp.csr_array((1 / np.bincount(blocks)[blocks], (blocks, kept)), shape=(self.sdp.n, K.shape[0]))
-        return congruent(average, K).toarray()
-
-    def multipliers(self, y: np.ndarray) -> np.ndarray:
-        """Return the multipliers of the rows on blocks."""
-        return y if self.lift is None else self.lift.restrict(y)
-
-
-def least_eigenvalue(matrix: Any) -> tuple[float, float]:
-    """Return the least eigenvalue of a symmetric matrix and how much lower it can really be.
-
-    A dense matrix, and a sparse one up to order 3000, has all eigenvalues computed, with a margin of n·ε·‖·‖ for
-    rounding. For a larger sparse one Lanczos's method guesses the least eigenvalue θ (its residual only shows that some
-    eigenvalue is near θ), and the margin is widened until a factorisation shows that nothing lies below θ − margin.
-    """
-    n = matrix.shape[0]
-    if not sp.issparse(matrix) or n <= DENSE_EIGENVALUES:
-        if isinstance(matrix, Congruence):
-            eigenvalues = matrix.eigenvalues()
-        else:
-            dense = as_dense(matrix)
-            eigenvalues = np.linalg.eigvalsh((dense + dense.T) / 2)
-        return float(eigenvalues[0]), float(n * np.finfo(float).eps * abs(eigenvalues).max())
-    size = float(abs(matrix).sum(axis=1).max())  # no eigenvalue is larger than this (Gershgorin)
-    identity = sp.eye_array(n)
-    guess = 0.0
-    with suppress(sp.linalg.ArpackError):  # without convergence the bisection below does all the work
-        start = np.random.default_rng(0).standard_normal(n)
-        largest = sp.linalg.eigsh(size * identity - matrix, k=1, which="LA", tol=1e-12, v0=start)[0]
-        guess = size - float(largest[0])
-    below, margin = 0.0, 1e-10 * size
-    while margin < guess + size and positive_definite_factors(matrix - (guess - margin) * identity) is None:
-        below, margin = margin, 4 * margin
-    for _ in range(8 if below else 0):  # the guess was wrong: find out by how much
-        middle = (below + margin) / 2
-        if positive_definite_factors(matrix - (guess - middle) * identity) is not None:
-            margin = middle
-        else:
-            below = middle
-    return guess, min(margin, guess + size)
-
-
-def _dimacs_errors(
-    face: Face, K: Matrix, eigenvalue: float, y: np.ndarray, Z: sp.csr_array | None
-) -> tuple[float, ...]:
-    """Return the six DIMACS errors of a primal-dual pair, with largest absolute entries in the denominators.
-
-    ``eigenvalue`` is the least one of K, Z the given multiplier of K ⪰ 0; without one the slack S(y) stands for it.
-    """
-    sdp, slack = face.original, face.original.slack(y)
-    size_b = 1 + float(abs(sdp.b).max(initial=0))
-    size_C = 1 + float(abs(sdp.C).max())
-    primal, dual = sdp.value(K) - sdp.offset, float(sdp.b @ y)
-    size_value = 1 + abs(primal) + abs(dual)
-    off = 0.0 if Z is None else float(sp.linalg.norm(sp.csr_array(Z - slack)))
-    deficit = face.slack_deficit(y) if Z is None or off == 0 else max(0.0, -least_eigenvalue(Z)[0])
-    return (
-        float(np.linalg.norm(sdp.residual(K))) / size_b,
-        max(0.0, -eigenvalue) / size_b,
-        off / size_C,
-        deficit / size_C,
-        (primal - dual) / size_value,
-        inner(slack if Z is None else Z, K) / size_value,
-    )

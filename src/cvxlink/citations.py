@@ -9,6 +9,10 @@ BIBLIOGRAPHY = {
     "semi-supervised classification. ICML 2008",
     "hu2010": "E. Hu, S. Chen, D. Zhang, X. Yin. Semisupervised kernel matrix learning by kernel propagation. "
     "IEEE Transactions on Neural Networks 21(11), 2010",
+    "li2009": "Z. Li, J. Liu, X. Tang. Constrained clustering via spectral regularization. CVPR 2009",
+    "fu2011": "Z. Fu, Z. Lu, H. H. S. Ip, Y. Peng, H. Lu. Symmetric graph regularized constraint propagation. "
+    "AAAI 2011",
+    "lu2008": "Z. Lu, M. Á. Carreira-Perpiñán. Constrained spectral clustering through affinity propagation. CVPR 2008",
     "zhu2003": "X. Zhu, J. Lafferty, Z. Ghahramani. Semi-supervised learning: from Gaussian fields to Gaussian "
     "processes. Technical report CMU-CS-03-175, Carnegie Mellon University, 2003",
     "zhu2006": "X. Zhu, J. Kandola, J. Lafferty, Z. Ghahramani. Graph kernels by spectral transforms. In O. Chapelle, "

@@ -35,7 +35,7 @@ def cluster(solution: LearntKernel, n_clusters: int, method: str, random_state: 
             trouble = f"the must-links leave {links.n_blocks} blocks; with {k} clusters some of them are broken"
             warnings.warn(trouble, LinkWarning, stacklevel=3)
     if method == "spectral":
-        return spectral(solution.affinity, n_clusters, random_state, n_init)
+        return spectral(solution.affinity_for(k), n_clusters, random_state, n_init)
     if method == "kmeans":
         return kmeans(solution.embedding, n_clusters, random_state, n_init)
     if isinstance(solution._kernel, Congruence):

@@ -89,3 +89,7 @@ class InaccurateWarning(UserWarning):
 
 class LinkWarning(UserWarning):
     """A clustering cannot, or does not, respect all links."""
+
+
+class ClippedWarning(UserWarning):
+    """Some numbers were outside the range a formula is meant for, and were moved to its end."""

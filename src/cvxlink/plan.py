@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any, NoReturn
 
 from .backends.base import Route
 from .backends.catalogue import choose_solver, require_semidefinite, require_solver
@@ -11,7 +13,7 @@ from .backends.routes import ROUTES
 from .errors import FormUnavailable, InvalidInput, ReductionRefused
 from .problem import Problem, Sizes
 from .reductions import Contraction, Dualisation, Elimination, Reduction, Scaling
-from .reductions.base import Lift
+from .reductions.base import Lift, Values
 from .validation import as_flag
 
 
@@ -32,6 +34,21 @@ class Step:
 
 
 @dataclass(frozen=True, eq=False)
+class SharedNames(Lift):
+    """The way back from an equivalent program: what both declare under one name is the same."""
+
+    original: Problem
+
+    def point(self, values: Values, duals: Values) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Keep the variables and the multipliers of the original."""
+        return _named(values, self.original.variables()), _named(duals, self.original.declare().constraints)
+
+
+def _named(given: Values, names: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: given[name] for name in names if name in given}
+
+
+@dataclass(frozen=True, eq=False)
 class Plan:
     """What ``solve`` will do; print it to read it.
 
@@ -47,30 +64,24 @@ class Plan:
     route: Route | None = None
 
     def __str__(self) -> str:
-        lines = [f"{type(self.problem).__name__}: {sizes_of(self.problem)}"]
-        lines += [str(step).rstrip() for step in self.steps]
+        lines = [f"{type(self.problem).__name__}: {self.problem.sizes}"]
+        lines += [*self.problem.remarks, *(str(step).rstrip() for step in self.steps)]
         if self.route is not None:
             lines.append(f"route {self.route.name!r}, no solver needed: {self.why}")
         else:
-            lines.append(f"form {self.form!r}: {sizes_of(self.program)}")
+            lines.append(f"form {self.form!r}: {self.program.sizes}")
             lines.append(f"solver {self.solver}: {self.why}")
         return "\n".join([lines[0], *(f"{k}. {line}" for k, line in enumerate(lines[1:], 1))])
 
     __repr__ = __str__
 
 
-def sizes_of(problem: Problem) -> Sizes:
-    """Return how large a problem is, without building the CVXPY program where it can be known."""
-    known = getattr(problem, "sizes", None)
-    return known if isinstance(known, Sizes) else problem.declare().sizes
-
-
 def forms_of(problem: Problem) -> tuple[str, ...]:
     """Return the names of the equivalent programs there are for a problem."""
     if not problem.convex:
         return ()
-    dual = Dualisation().refuses(problem) is None
-    return (problem.declared_form, "dual") if dual else (problem.declared_form,)
+    dual = () if Dualisation().refuses(problem) else ("dual",)
+    return (problem.declared_form, *problem.equivalents, *dual)
 
 
 def routes_of(problem: Problem) -> tuple[str, ...]:
@@ -88,11 +99,15 @@ def make_plan(
     as_flag(presolve, "presolve")
     if solver is not None:
         solver = require_solver(solver)
-    if form not in (None, problem.declared_form, "dual"):
-        raise FormUnavailable(f"{type(problem).__name__} has no form {form!r}; it has {', '.join(forms_of(problem))}")
+    if form is not None and form in problem.equivalents:
+        return _equivalent_plan(problem, form, problem.equivalents[form], solver)
+    if form is not None and form not in (problem.declared_form, "dual"):
+        _refuse_form(problem, form)
     current, steps = _presolved(problem) if presolve else (problem, [_left_out(problem, "presolve is off")])
     if form is None and solver is None:
         chosen = _choose_route(current, route)
+        if chosen is None:
+            _refuse_if_routed(problem)
         if chosen is not None:
             return Plan(problem, tuple(steps), current, chosen.why if route is None else "as asked for", route=chosen)
     if not problem.convex:
@@ -108,15 +123,40 @@ def make_plan(
             form = "dual"
         except ReductionRefused as refusal:
             if form == "dual":
-                raise FormUnavailable(
-                    f"{type(problem).__name__} has no dual form, {refusal}; it has {problem.declared_form!r}"
-                ) from refusal
-            steps.append(Step("dualisation", str(refusal), sizes_of(current)))
+                _refuse_form(problem, "dual", refusal)
+            steps.append(Step("dualisation", str(refusal), current.sizes))
             form = problem.declared_form
-    if solver and sizes_of(current).psd:
+    return _cvxpy_plan(problem, steps, current, form, solver)
+
+
+def _cvxpy_plan(problem: Problem, steps: list[Step], program: Problem, form: str, solver: str | None) -> Plan:
+    if solver and program.sizes.psd:
         require_semidefinite(solver)
-    name, why = (solver, "as asked for") if solver else choose_solver(current)
-    return Plan(problem, tuple(steps), current, why, form=form, solver=name)
+    name, why = (solver, "as asked for") if solver else choose_solver(program)
+    return Plan(problem, tuple(steps), program, why, form=form, solver=name)
+
+
+def _equivalent_plan(problem: Problem, form: str, program: Problem, solver: str | None) -> Plan:
+    step = Step("rewriting", "another program with the same optimum", problem.sizes, program.sizes)
+    return _cvxpy_plan(problem, [replace(step, lift=SharedNames(problem))], program, form, solver)
+
+
+def _refuse_form(problem: Problem, form: str, refusal: ReductionRefused | None = None) -> NoReturn:
+    name = type(problem).__name__
+    why = f" ({refusal})" if refusal else ""
+    route = f"; {form!r} is a route, solve(route={form!r})" if form in routes_of(problem) else ""
+    raise FormUnavailable(f"{name} has no form {form!r}{why}; it has {', '.join(forms_of(problem)) or 'none'}{route}")
+
+
+def _refuse_if_routed(problem: Problem) -> None:
+    """Raise for a program of a kind that has routes, if none takes it: CVXPY is slow there, and must be asked for."""
+    structure = problem.structure
+    routes = [route for route in ROUTES if route.kind is not None and isinstance(structure, route.kind)]
+    if routes:
+        why = "; ".join(f"{route.name}: {route.refuses(problem)}" for route in routes)
+        raise FormUnavailable(
+            f"no route takes this {type(problem).__name__} ({why}); name a form or a solver if CVXPY shall try"
+        )
 
 
 def _choose_route(program: Problem, name: str | None) -> Route | None:
@@ -142,7 +182,7 @@ def _presolved(problem: Problem) -> tuple[Problem, list[Step]]:
         current = _reduce(current, Elimination(), "points that no constraint mentions follow the others", steps)
     except ReductionRefused as refusal:
         if _has_free_points(current):  # otherwise there is nothing to say
-            steps.append(Step(Elimination.name, str(refusal), sizes_of(current)))
+            steps.append(Step(Elimination.name, str(refusal), current.sizes))
     try:
         why = "points that the constraints force together become one, repeated rows are dropped"
         current = _reduce(current, Contraction(), why, steps)
@@ -163,12 +203,12 @@ def _has_free_points(problem: Problem) -> bool:
 
 def _reduce(problem: Problem, reduction: Reduction, why: str, steps: list[Step]) -> Problem:
     reduced = reduction.apply(problem)
-    steps.append(Step(reduction.name, why, sizes_of(problem), sizes_of(reduced.problem), reduced.lift))
+    steps.append(Step(reduction.name, why, problem.sizes, reduced.problem.sizes, reduced.lift))
     return reduced.problem
 
 
 def _left_out(problem: Problem, why: str) -> Step:
-    return Step(Contraction.name, why, sizes_of(problem))
+    return Step(Contraction.name, why, problem.sizes)
 
 
 def _require_fewer_multipliers(problem: Problem) -> None:

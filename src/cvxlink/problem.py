@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from . import mathematics
 from .citations import Citation
-from .errors import InvalidProblem
+from .errors import InvalidProblem, ReductionRefused
 from .status import DEFAULT_ACCURACY
 
 if TYPE_CHECKING:
@@ -43,16 +43,31 @@ class Problem(ABC):
         What the program is called among ``forms``; "paper" where it is printed in one.
     ``convex``
         False for a program that only a route of its own can solve.
+    ``equivalents``
+        Other programs with the same optimum, by the name of the form.
     :meth:`linear_sdp`
         The same program as data, where reading it off the declaration would be slow.
-    :meth:`kernel_of`, :meth:`embedding_of`
+    ``structure``
+        The same program as data of another kind that has routes and proofs of its own.
+    :meth:`kernel_of`, :meth:`embedding_of`, :meth:`affinity_of`, :meth:`propagated_of`
         What is made of the variables for clustering, where it is not simply the one symmetric variable.
+    ``remarks``
+        What ``explain()`` should say besides the plan.
     """
 
     cites: ClassVar[Citation | None] = None
     declared_form: ClassVar[str] = "declared"
     cluster_method: ClassVar[str] = "kernel-kmeans"
     convex: ClassVar[bool] = True
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Forget, in a subclass that declares another program, what was said about the one it inherits."""
+        super().__init_subclass__(**options)
+        if not {"variables", "objective", "constraints"} & cls.__dict__.keys():
+            return
+        for name in ("tex", "equivalents", "structure", "linear_sdp", "sizes"):
+            if name not in cls.__dict__:
+                setattr(cls, name, Problem.__dict__[name])
 
     @property
     def tex(self) -> Mapping[str, str]:
@@ -77,10 +92,35 @@ class Problem(ABC):
         """Return the declared program, checked: well formed, and convex."""
         return Declaration.of(self)
 
+    @property
+    def equivalents(self) -> Mapping[str, Problem]:
+        """Other programs with the same optimum, by the name of the form.
+
+        Such a program has the variables of this one, under the same names, and may have more.
+        """
+        return {}
+
+    @property
+    def structure(self) -> Any:
+        """The program as data of a kind in :mod:`cvxlink.structures`; None for programs of no such kind."""
+        return None
+
+    @property
+    def sizes(self) -> Sizes:
+        """How large the program is."""
+        return self.declare().sizes
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What ``explain()`` says besides the plan, a sentence each."""
+        return ()
+
     def linear_sdp(self) -> LinearSDP:
         """Return the program as data, min ⟨C, K⟩ over A(K) = b, K ⪰ 0; refuse if it is not of that kind."""
         from .linear_sdp import read_declaration
 
+        if self.structure is not None:  # known without reading it
+            raise ReductionRefused(self.structure.not_linear)
         return read_declaration(self)
 
     def kernel_of(self, values: Arrays) -> Matrix | None:
@@ -92,7 +132,18 @@ class Problem(ABC):
         return values.stored[square[0]] if len(square) == 1 else None
 
     def embedding_of(self, values: Arrays) -> np.ndarray | None:
-        """Return the embedding a solution yields, one row a point, where the method yields one and no kernel."""
+        """Return the embedding a solution yields, one row a point, where the method has one of its own."""
+        return None
+
+    def affinity_of(self, values: Arrays, n_clusters: int | None = None) -> np.ndarray | None:
+        """Return the affinity a solution yields for spectral clustering, where it is not that of the kernel.
+
+        Where it depends on how many clusters are wanted, None stands for not knowing yet.
+        """
+        return None
+
+    def propagated_of(self, values: Arrays) -> np.ndarray | None:
+        """Return the matrix of propagated links a solution yields, where the method propagates links."""
         return None
 
     @property

@@ -83,7 +83,7 @@ class LearntKernel(ABC):
         """Return the kernel, an array or a product."""
 
     def _embedded(self) -> np.ndarray | None:
-        """Return the embedding of a method that yields one and no kernel."""
+        """Return the embedding of a method that has one of its own."""
         return None
 
     @cached_property
@@ -124,8 +124,17 @@ class LearntKernel(ABC):
 
     @property
     def affinity(self) -> np.ndarray:
-        """The kernel as an affinity: its negative entries set to zero."""
-        return np.maximum(self.kernel, 0)
+        """What spectral clustering works on: the method's own affinity, or the kernel without its negative entries."""
+        return self.affinity_for(None)
+
+    def affinity_for(self, n_clusters: int | None) -> np.ndarray:
+        """Return the affinity for so many clusters, where the method makes a difference (MinKL does)."""
+        own = self._own_affinity(n_clusters)
+        return np.maximum(self.kernel, 0) if own is None else own
+
+    def _own_affinity(self, n_clusters: int | None) -> np.ndarray | None:
+        """Return the affinity of a method that has one of its own."""
+        return None
 
     def cluster(
         self, n_clusters: int, method: str | None = None, random_state: Any = None, n_init: int = 20
@@ -133,7 +142,7 @@ class LearntKernel(ABC):
         """Return labels 0 … n_clusters − 1.
 
         ``method`` is "kernel-kmeans", "spectral" or "kmeans" (on the embedding); by default the paper's own, and
-        k-means where the method yields an embedding and no kernel.
+        k-means where the method has an embedding of its own.
         """
         from .clustering import cluster
 
@@ -176,6 +185,9 @@ class Solution(LearntKernel):
         What is proven about it.
     timings, plan, iterations, options
         What was done, and with which solver options.
+    history : tuple of floats
+        How far off each iteration was, for routes that keep it: for spreading a bound on the distance to the solution,
+        for the dual route the gap. Draw it with ``plotting.plot_convergence``.
     """
 
     problem: Problem
@@ -188,6 +200,7 @@ class Solution(LearntKernel):
     certificate: Certificate | None = None
     iterations: int | None = None
     options: dict[str, Any] = field(default_factory=dict)
+    history: tuple[float, ...] = ()
 
     @property
     def value(self) -> float:
@@ -197,18 +210,32 @@ class Solution(LearntKernel):
     def _learnt(self) -> Matrix:
         kernel = self.problem.kernel_of(self._present())
         if kernel is None:
+            name = type(self.problem).__name__
+            if self._own_affinity(None) is not None:
+                raise CvxlinkError(f"{name} yields an affinity and no kernel; use affinity, or cluster by 'spectral'")
             raise CvxlinkError(
-                f"{type(self.problem).__name__} yields no kernel: it has no single symmetric matrix variable; "
+                f"{name} yields no kernel: it has no single symmetric matrix variable; "
                 f"override kernel_of(values) or embedding_of(values) to say what to cluster"
             )
         return kernel
+
+    def _own_affinity(self, n_clusters: int | None) -> np.ndarray | None:
+        return self.problem.affinity_of(self._present(), n_clusters)
+
+    @property
+    def propagated(self) -> np.ndarray:
+        """The propagated links F, n × n: the sign says must or cannot, the size how strongly."""
+        propagated = self.problem.propagated_of(self._present())
+        if propagated is None:
+            raise CvxlinkError(f"{type(self.problem).__name__} does not propagate links to pairs; SRCP does")
+        return propagated
 
     def _embedded(self) -> np.ndarray | None:
         return self.problem.embedding_of(self._present())
 
     def relaxation_gap(self, labels: Any) -> RelaxationGap:
         """Return how far a clustering is from the bound this solution certifies."""
-        from .certificate import certify
+        from .proofs import certify
 
         if self.certificate is None or self.certificate.lower_bound is None:
             raise CvxlinkError("there is no certified bound to compare a clustering with")

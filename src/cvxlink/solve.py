@@ -11,11 +11,13 @@ from typing import Any
 from .backends.base import Attempt
 from .backends.catalogue import interior_tolerance, tolerances
 from .backends.cvxpy import run
-from .certificate import Certificate, Face, certify
+from .certificate import Certificate
 from .errors import InaccurateWarning, InfeasibleProblem, InvalidInput, ReductionRefused, SolveFailed
 from .matrices import Arrays
 from .plan import Plan, make_plan
 from .problem import Problem
+from .proofs import certify
+from .proofs.linear_sdp import Face
 from .solution import Solution, Timings
 from .status import DEFAULT_ACCURACY, Status
 
@@ -71,7 +73,9 @@ def solve(
         reduce_seconds, attempt.compile_seconds, attempt.solve_seconds, lift_seconds, perf_counter() - start
     )
     arrays = Arrays(values), Arrays(duals)
-    solution = Solution(problem, status, reason, plan, timings, *arrays, certificate, attempt.iterations, options)
+    solution = Solution(
+        problem, status, reason, plan, timings, *arrays, certificate, attempt.iterations, options, attempt.history
+    )
     if strict:
         _raise_or_warn(solution)
     return solution

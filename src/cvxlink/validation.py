@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -50,6 +50,30 @@ def real_array(values: Any, name: str) -> np.ndarray:
         raise
     except (TypeError, ValueError) as error:
         raise InvalidInput(f"{name} must hold numbers only, in rows of equal length") from error
+
+
+def as_kernel(values: Any, n: int) -> np.ndarray:
+    """Return a symmetric matrix of order n."""
+    kernel = real_array(values.toarray() if issparse(values) else values, "the kernel")
+    if kernel.shape != (n, n):
+        raise InvalidInput(
+            f"the links are on {n} points, so the kernel must have the shape {(n, n)}, not {kernel.shape}"
+        )
+    if not np.isfinite(kernel).all():
+        raise InvalidInput("the kernel has NaN or infinite entries; remove them first")
+    asymmetry, largest = float(abs(kernel - kernel.T).max()), float(abs(kernel).max())
+    if asymmetry > 1e-8 * largest:
+        raise InvalidInput(f"the kernel is not symmetric (by {asymmetry:.3g}); use (K + K.T) / 2 if that is meant")
+    return (kernel + kernel.T) / 2
+
+
+def as_positive(value: Any, name: str, or_zero: bool = False) -> float:
+    """Return a positive, finite number."""
+    wanted = "zero or more" if or_zero else "a positive number"
+    number = float(value) if isinstance(value, Real) and not isinstance(value, bool | np.bool_) else np.nan
+    if not np.isfinite(number) or number < 0 or (number == 0 and not or_zero):
+        raise InvalidInput(f"{name} must be {wanted}, not {value!r}")
+    return number
 
 
 def as_permutation(order: Any, n: int) -> np.ndarray:

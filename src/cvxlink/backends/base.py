@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from ..problem import Problem
 from ..status import Status
@@ -21,13 +21,18 @@ class Attempt:
     compile_seconds: float = 0.0
     solve_seconds: float = 0.0
     iterations: int | None = None
+    history: tuple[float, ...] = ()
 
 
 class Route(ABC):
-    """An algorithm of ours for some kind of problem."""
+    """An algorithm of ours for some kind of problem.
+
+    ``kind`` is the structure it works on, where it is made for one.
+    """
 
     name: str
     why: str
+    kind: ClassVar[type | None] = None
 
     @abstractmethod
     def refuses(self, problem: Problem) -> str | None:

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import cvxpy as cp
+from cvxpy.atoms import EXP_ATOMS
 from cvxpy.reductions.solvers.defines import SOLVER_MAP_CONIC, SOLVER_MAP_QP
 
 from ..errors import SolverUnavailable
 from ..problem import Problem
 from ..reductions.dualisation import DualSDP
 from ..status import DEFAULT_ACCURACY
+from ..structures import Nearness
 
 # Clarabel factorises a dense block of order w as a matrix of order w²/2, SCS only takes eigenvalues of it. Measured
 # on PCP: without sparsity Clarabel takes minutes at order 141.
@@ -79,6 +81,17 @@ def installed_sdp_solvers() -> list[str]:
     return [name for name in cp.installed_solvers() if takes_semidefinite(name)]
 
 
+def capable_solvers(problem: cp.Problem) -> list[str]:
+    """Return the installed solvers that take semidefinite constraints, and logarithms where the problem has any."""
+    if not any(atom in EXP_ATOMS for atom in problem.atoms()):
+        return installed_sdp_solvers()
+    return [name for name in installed_sdp_solvers() if _takes_logarithms(name)]
+
+
+def _takes_logarithms(name: str) -> bool:
+    return any("ExpCone" in cone.__name__ for cone in SOLVER_MAP_CONIC[name].SUPPORTED_CONSTRAINTS)
+
+
 def require_solver(name: str) -> str:
     """Return the solver's name as CVXPY spells it, or say how to get it."""
     key = str(name).upper()
@@ -122,7 +135,9 @@ def choose_solver(program: Problem) -> tuple[str, str]:
             "SCS",
             f"the slack is dense (a block of order {clique}), where Clarabel is slow and SDPA is missing",
         )
-    order = max(program.declare().sizes.psd, default=0)
+    order = max(program.sizes.psd, default=0)
+    if isinstance(program.structure, Nearness):
+        order = 2 * program.structure.n  # as CVXPY writes a logarithm of a determinant
     if order <= DENSE_LIMIT:
         return "CLARABEL", "accurate, and fast at this size"
     return "SCS", f"a dense semidefinite block of order {order} is slow for an interior-point code"

@@ -20,7 +20,7 @@ from ..errors import SolverUnavailable
 from ..problem import Declaration, Problem
 from ..status import Status
 from .base import Attempt
-from .catalogue import SOLVERS, SolverNotes, installed_sdp_solvers
+from .catalogue import SOLVERS, SolverNotes, capable_solvers
 
 STATUSES = {
     cp.OPTIMAL: Status.OPTIMAL,
@@ -66,6 +66,7 @@ class RawResult:
     solve_seconds: float = 0.0
     iterations: int | None = None
     most_iterations: float = float("inf")
+    capable: list[str] = field(default_factory=list)
     limit: str | None = None
     crashed: bool = False
 
@@ -86,6 +87,7 @@ def call_cvxpy(declaration: Declaration, solver: str, options: Mapping[str, Any]
     except Exception as error:  # solvers raise whatever they like: their own errors, ArithmeticError, ValueError …
         raw.failure = str(error) or type(error).__name__
         raw.failure_module = type(error).__module__
+        raw.capable = capable_solvers(problem)
     raw.compile_seconds = float(problem.compilation_time or 0.0)
     raw.solve_seconds = perf_counter() - start - raw.compile_seconds
     raw.status = problem.status
@@ -172,6 +174,4 @@ def _raise_if_unavailable(raw: RawResult, solver: str) -> None:
     if raw.failure_module.startswith("cvxpy") and (
         "could not be reduced" in lowered or "not supported" in lowered or "cannot solve" in lowered
     ):
-        raise SolverUnavailable(
-            f"{solver} cannot take this program ({message}); try one of {', '.join(installed_sdp_solvers())}"
-        )
+        raise SolverUnavailable(f"{solver} cannot take this program ({message}); try one of {', '.join(raw.capable)}")

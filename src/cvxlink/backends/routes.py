@@ -4,6 +4,16 @@ from __future__ import annotations
 
 from .base import Route
 from .interior_point import InteriorPoint
+from .lyapunov import Eigen, Kronecker, Spreading
+from .nearness import ClosedForm, DualNewton
 from .search import Search
 
-ROUTES: tuple[Route, ...] = (InteriorPoint(), Search())
+ROUTES: tuple[Route, ...] = (
+    InteriorPoint(),
+    Search(),
+    Eigen(),
+    Spreading(),
+    Kronecker(),
+    DualNewton(),
+    ClosedForm(),
+)

@@ -1,0 +1,45 @@
+"""Similarity adjustment: an affinity raised by propagated must-links and lowered by propagated cannot-links."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+
+from .errors import ClippedWarning, InvalidInput
+from .graph import Graph
+
+
+@dataclass(frozen=True, eq=False)
+class Adjustment:
+    """An adjusted affinity, and how many entries of F had to be clipped to [−1, 1] for it."""
+
+    affinity: np.ndarray
+    clipped: int
+
+
+def adjusted_affinity(graph: Graph, F: np.ndarray) -> Adjustment:
+    r"""Return the affinity of equation (9) of Fu et al. (2011).
+
+    .. math:: w^*_{ij} = \begin{cases} 1 - (1 - F_{ij})(1 - w_{ij}) & F_{ij} \ge 0 \\ (1 + F_{ij})\, w_{ij} & F_{ij} < 0
+              \end{cases}
+
+    For weights in [0, 1] and F in [−1, 1] the result is in [0, 1] too. Propagated links stay in [−1, 1] where degrees
+    are alike; near points of unlike degree they can leave it. They are clipped then, and a warning counts them.
+    """
+    W = graph.W.toarray()
+    if W.max(initial=0.0) > 1:
+        raise InvalidInput(
+            f"equation (9) adjusts affinities between 0 and 1, but the largest is {W.max():.4g}; "
+            f"divide the affinity by it when the graph is built"
+        )
+    outside = int((abs(F) > 1).sum())
+    if outside:
+        warnings.warn(
+            f"{outside} of {F.size} propagated links lie outside [−1, 1] and were clipped for equation (9)",
+            ClippedWarning,
+            stacklevel=2,
+        )
+        F = np.clip(F, -1, 1)
+    return Adjustment(np.where(F >= 0, 1 - (1 - F) * (1 - W), (1 + F) * W), outside)

@@ -1,0 +1,152 @@
+r"""Three routes to the Lyapunov equation :math:`(\mu I + L)F + F(\mu I + L) = 2\mu Y` of symmetric propagation.
+
+*eigen*: with :math:`L = V \Lambda V^\top` the equation falls apart into one scalar equation an entry,
+
+.. math:: F = V \Bigl[ \frac{2\mu}{2\mu + \lambda_i + \lambda_j} (V^\top Y V)_{ij} \Bigr] V^\top .
+
+*spreading* (equation (7) of Fu et al.): with α = 1/(1+μ) and S = I − L the map :math:`F \mapsto \tfrac\alpha2(SF +
+FS) + (1-\alpha)Y` shrinks distances by α, and its fixed point is the solution. A step of length ‖ΔF‖ therefore ends
+within ‖ΔF‖ α/(1−α) of it.
+
+*kronecker* (equation (6)): the n² × n² linear system, written out.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from itertools import pairwise
+from time import perf_counter
+
+import numpy as np
+
+from ..problem import Problem
+from ..status import Status
+from ..structures import Lyapunov
+from ..threads import threads_for
+from .base import Attempt, Route
+
+# F and V are dense: 1.8 GB each at this order.
+LARGEST = 15_000
+LARGEST_WRITTEN_OUT = 64
+MOST_ITERATIONS = 100_000
+
+
+class LyapunovRoute(Route):
+    """What the three have in common."""
+
+    kind = Lyapunov
+    largest = LARGEST
+
+    def refuses(self, problem: Problem) -> str | None:
+        """Return what is in the way."""
+        structure = problem.structure
+        if not isinstance(structure, Lyapunov):
+            return "it is not the propagation of links by a quadratic program"
+        if structure.n > self.largest:
+            return f"{structure.n} points are too many for a dense matrix of propagated links (at most {self.largest})"
+        return None
+
+    def run(self, problem: Problem, accuracy: float, time_limit: float | None, verbose: bool) -> Attempt:
+        """Solve the equation."""
+        structure = problem.structure
+        start = perf_counter()
+        with threads_for(structure.n):
+            attempt = self.solve(structure, accuracy, time_limit, verbose)
+        return Attempt(
+            attempt.status,
+            attempt.reason,
+            attempt.values,
+            solve_seconds=perf_counter() - start,
+            iterations=attempt.iterations,
+            history=attempt.history,
+        )
+
+    @abstractmethod
+    def solve(self, structure: Lyapunov, accuracy: float, time_limit: float | None, verbose: bool) -> Attempt:
+        """Solve the equation; the time is taken elsewhere."""
+
+
+class Eigen(LyapunovRoute):
+    """One eigendecomposition, then a division an entry."""
+
+    name = "eigen"
+    why = "one eigendecomposition of the Laplacian, which serves every mu and every set of links on the graph"
+
+    def solve(self, structure: Lyapunov, accuracy: float, time_limit: float | None, verbose: bool) -> Attempt:
+        """Go to the eigenvectors, divide, come back."""
+        eigenvalues, V = structure.eigenpairs()
+        linked = np.flatnonzero(np.diff(structure.Y.indptr))
+        V_linked = V[linked]
+        C = symmetric_product(V_linked.T, structure.Y[linked][:, linked] @ V_linked)
+        shifted = structure.mu + eigenvalues
+        C *= 2 * structure.mu
+        C /= shifted[:, None] + shifted[None, :]
+        F = symmetric_product(V @ C, V.T)
+        return Attempt(Status.OPTIMAL, "solved by eigenvectors", {"F": F})
+
+
+class Spreading(LyapunovRoute):
+    """Let information spread over the graph until it no longer moves."""
+
+    name = "spreading"
+    why = "information spreads over rows and columns until it no longer moves"
+
+    def refuses(self, problem: Problem) -> str | None:
+        """Return what is in the way."""
+        refusal = super().refuses(problem)
+        if refusal is None and not problem.structure.is_contraction:
+            return "it need not converge without the normalised Laplacian; use normalized=True"
+        return refusal
+
+    def solve(self, structure: Lyapunov, accuracy: float, time_limit: float | None, verbose: bool) -> Attempt:
+        """Iterate until F is within ``accuracy``, relative to its norm, of the solution."""
+        start = perf_counter()
+        alpha = 1 / (1 + structure.mu)
+        F = structure.add_links(np.zeros((structure.n, structure.n)), 1.0)
+        history: list[float] = []
+        status, reason = Status.INACCURATE, f"stopped after {MOST_ITERATIONS} iterations"
+        while len(history) < MOST_ITERATIONS:
+            # ½α(SF + FS) + (1−α)Y with S = I − L
+            following = structure.add_links(alpha * F - alpha / 2 * structure.smoothed(F), 1 - alpha)
+            step = float(np.linalg.norm(following - F))
+            F = following
+            history.append(step * alpha / (1 - alpha))
+            if verbose:
+                print(f"{len(history):4d}  within {history[-1]:.2e} of the solution")
+            if history[-1] <= accuracy * float(np.linalg.norm(F)):
+                status, reason = Status.OPTIMAL, f"converged in {len(history)} iterations"
+                break
+            if time_limit is not None and perf_counter() - start > time_limit:
+                status, reason = Status.LIMIT, f"stopped after {time_limit:g} s"
+                break
+        return Attempt(status, reason, {"F": F}, iterations=len(history), history=tuple(history))
+
+
+class Kronecker(LyapunovRoute):
+    """Write the equation out as one linear system for all entries."""
+
+    name = "kronecker"
+    why = "one linear system for all entries of F"
+    largest = LARGEST_WRITTEN_OUT
+
+    def solve(self, structure: Lyapunov, accuracy: float, time_limit: float | None, verbose: bool) -> Attempt:
+        """Solve [I ⊗ (μI + L) + (μI + L) ⊗ I] vec F = 2μ vec Y."""
+        n, identity = structure.n, np.eye(structure.n)
+        A = structure.mu * identity + structure.L.toarray()
+        system = np.kron(identity, A) + np.kron(A, identity)
+        F = np.linalg.solve(system, 2 * structure.mu * structure.Y.toarray().ravel()).reshape(n, n)
+        return Attempt(Status.OPTIMAL, f"solved {n * n} linear equations", {"F": (F + F.T) / 2})
+
+
+def symmetric_product(A: np.ndarray, B: np.ndarray, blocks: int = 4) -> np.ndarray:
+    """Return AB, known to be symmetric: a block below the diagonal is computed and copied above it."""
+    n = A.shape[0]
+    product = np.empty((n, n))
+    edges = np.linspace(0, n, blocks + 1).astype(int)
+    for first, last in pairwise(edges):
+        rows = product[first:last]
+        np.matmul(A[first:last], B[:, :last], out=rows[:, :last])
+        product[:first, first:last] = rows[:, :first].T
+        own = rows[:, first:last]
+        own[:] = (own + own.T) / 2
+    return product

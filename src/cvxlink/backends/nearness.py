@@ -1,0 +1,165 @@
+r"""Two routes to matrix nearness: a concave program in the multipliers, and a closed form.
+
+*dual*: with :math:`h_r(\lambda) = u_r^\top \bar K(\lambda) u_r` and :math:`H = U^\top \bar K U`, the gradient of the
+dual function φ is h − a and its Hessian −H∘H. The optimality conditions a − h(λ) = s, λ_r s_r = 0, λ, s ≥ 0 are
+followed along λ_r s_r = μ → 0 by Newton's method,
+
+.. math:: (H \circ H + \operatorname{Diag}(s/\lambda))\,\Delta\lambda = \sigma\mu/\lambda - (a - h(\lambda)),
+          \qquad \Delta s = (a - h - s) + (H \circ H)\Delta\lambda ,
+
+in units in which every bound is one. It ends at a proven gap: K̄(λ), scaled down until every bound holds, has a
+value, and φ(λ) is below the optimum.
+
+*closed-form*: with weights instead of bounds, λ = w.
+"""
+
+from __future__ import annotations
+
+from time import perf_counter
+
+import numpy as np
+import scipy.linalg
+
+from ..problem import Problem
+from ..status import Status
+from ..structures.nearness import Nearness, shrunk
+from ..threads import threads_for
+from .base import Attempt, Route
+
+MOST_ITERATIONS = 200
+# The Newton system is dense in the multipliers.
+MOST_LINKS = 10_000
+TO_THE_BOUNDARY = 0.99
+PATIENCE = 15
+
+
+class DualNewton(Route):
+    """Newton's method in the multipliers, along the central path."""
+
+    name = "dual"
+    why = "one unknown a link, and algebra of that size only"
+    kind = Nearness
+
+    def refuses(self, problem: Problem) -> str | None:
+        """Return what is in the way."""
+        structure = problem.structure
+        if not isinstance(structure, Nearness):
+            return "it is not the nearness of kernels"
+        if structure.bounds is None:
+            return "it has no bounds, and so no multipliers; it has a closed form"
+        if structure.n_links > MOST_LINKS:
+            return f"{structure.n_links} links are too many for dense algebra (at most {MOST_LINKS})"
+        return None
+
+    def run(self, problem: Problem, accuracy: float, time_limit: float | None, verbose: bool) -> Attempt:
+        """Solve until the gap is below ``accuracy`` times 1 + |value|, or no longer shrinks."""
+        structure: Nearness = problem.structure
+        start = perf_counter()
+        with threads_for(max(structure.n_links, structure.n)):
+            status, reason, multipliers, history = _maximise(structure, accuracy, time_limit, verbose)
+            kernel = structure.kernel(multipliers)
+        return Attempt(
+            status,
+            reason,
+            {"K": kernel},
+            {name: -multipliers[group] for name, group in structure.groups.items()},
+            solve_seconds=perf_counter() - start,
+            iterations=max(len(history) - 1, 0),
+            history=tuple(history),
+        )
+
+
+def _maximise(
+    structure: Nearness, accuracy: float, time_limit: float | None, verbose: bool
+) -> tuple[Status, str, np.ndarray, list[float]]:
+    """Return the multipliers that maximise the dual function, and the gap at each iteration."""
+    a, n = structure.bounds, structure.n
+    assert a is not None
+    if not len(a):
+        return Status.OPTIMAL, "there are no links", np.zeros(0), []
+    start = perf_counter()
+    R = structure.R / np.sqrt(a)
+    g = (R**2).sum(axis=0)
+    # Alone, a link that binds (g > 1) has the multiplier 1 − 1/g.
+    x = np.maximum(1 - 1 / g, 0.1) / 2
+    s = np.maximum(1 - g, 0.1)
+    best, least, since, history = x, np.inf, 0, list[float]()
+    status, reason = Status.INACCURATE, f"stopped after {MOST_ITERATIONS} iterations"
+    for iteration in range(MOST_ITERATIONS + 1):
+        V, logarithm = shrunk(R, x)
+        H = V.T @ V
+        h = np.diag(H)
+        # K̄(x) scaled by 1/t satisfies every bound; its value, less the dual value, is the gap.
+        t = max(1.0, float(h.max()))
+        gap = n * float(np.log(t)) + (n - x @ h) / t - n + float(x.sum())
+        value = n + logarithm - float(x.sum())
+        history.append(gap)
+        # The gap is of second order in the violation t − 1, which has to be small as well.
+        off = max(gap / (1 + abs(value)), t - 1)
+        if off < least:
+            best, least, since = x, off, 0
+        if verbose:
+            print(f"{iteration:3d}  bound {value:.10g}  gap {gap:.2e}  violation {t - 1:.2e}")
+        if least <= accuracy:
+            status, reason = Status.OPTIMAL, f"converged in {iteration} iterations"
+            break
+        if time_limit is not None and perf_counter() - start > time_limit:
+            status, reason = Status.LIMIT, f"stopped after {time_limit:g} s"
+            break
+        since += 1
+        try:
+            x, s = _newton_step(x, s, H, h)
+        except np.linalg.LinAlgError:
+            since = PATIENCE
+        if since == PATIENCE or not np.isfinite(x).all():
+            reason = f"no further progress after {iteration} iterations"
+            break
+    return status, reason, best / a, history
+
+
+def _newton_step(x: np.ndarray, s: np.ndarray, H: np.ndarray, h: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Take one step towards the central path, further along it the nearer the last point was to it."""
+    squares, off = H * H, 1 - h - s
+    factor = scipy.linalg.cho_factor(squares + np.diag(s / x), lower=True, overwrite_a=True, check_finite=False)
+    mu = float(x @ s) / len(x)
+
+    def direction(target: float) -> tuple[np.ndarray, np.ndarray]:
+        dx = scipy.linalg.cho_solve(factor, target / x - (1 - h), check_finite=False)
+        return dx, off + squares @ dx
+
+    def length(dx: np.ndarray, ds: np.ndarray) -> float:
+        shrinking = np.concatenate([-dx / x, -ds / s])
+        return min(1.0, TO_THE_BOUNDARY / max(float(shrinking.max()), 1e-300))
+
+    dx, ds = direction(0.0)
+    step = length(dx, ds)
+    reached = float((x + step * dx) @ (s + step * ds)) / len(x)
+    dx, ds = direction((reached / mu) ** 3 * mu)
+    step = length(dx, ds)
+    return x + step * dx, s + step * ds
+
+
+class ClosedForm(Route):
+    """The posterior of a Gaussian process."""
+
+    name = "closed-form"
+    why = "the optimum is known: the covariance of a Gaussian process after noisy observations"
+    kind = Nearness
+
+    def refuses(self, problem: Problem) -> str | None:
+        """Return what is in the way."""
+        structure = problem.structure
+        if not isinstance(structure, Nearness):
+            return "it is not the nearness of kernels"
+        if structure.weights is None:
+            return "it has bounds; the closed form is for noise"
+        return None
+
+    def run(self, problem: Problem, accuracy: float, time_limit: float | None, verbose: bool) -> Attempt:
+        """Evaluate it."""
+        structure: Nearness = problem.structure
+        start = perf_counter()
+        with threads_for(structure.n):
+            assert structure.weights is not None
+            kernel = structure.kernel(structure.weights)
+        return Attempt(Status.OPTIMAL, "by its closed form", {"K": kernel}, solve_seconds=perf_counter() - start)

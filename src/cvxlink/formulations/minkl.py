@@ -1,0 +1,278 @@
+"""Affinity propagation as a minimum-divergence problem (Lu & Carreira-Perpiñán 2008)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+import scipy.sparse as sp
+
+from ..citations import Citation
+from ..errors import InvalidInput
+from ..graph import Graph
+from ..link_values import as_link_values, on_links
+from ..links import Links
+from ..matrices import Arrays, as_dense
+from ..problem import Problem, Sizes
+from ..structures import Nearness
+from ..validation import as_kernel, as_positive
+
+ALGORITHMS = ("auto", "A", "B")
+LINK_ARGUMENTS = ("must_bound", "cannot_bound", "must_noise", "cannot_noise")
+# A kernel counts as positive definite if its least eigenvalue is above this fraction of its largest: less is rounding.
+LEAST_EIGENVALUE = 1e-10
+
+
+@dataclass(frozen=True, eq=False)
+class MinKL(Problem):
+    r"""Minimum-divergence affinity propagation.
+
+    .. math::
+
+        \min_{\bar K \succ 0}\ -\log\frac{|\bar K|}{|K|} + \operatorname{tr}(K^{-1} \bar K) \quad\text{s.t.}\quad
+        \bar K_{ii} + \bar K_{jj} - 2\bar K_{ij} \le \alpha_{ij} \text{ on } \mathcal{M},\quad
+        \bar K_{ii} + \bar K_{jj} + 2\bar K_{ij} \le \beta_{ij} \text{ on } \mathcal{C}.
+
+    A kernel is the covariance of a Gaussian f. Among all Gaussians in which must-linked values differ little,
+    :math:`E(f_i - f_j)^2 \le \alpha`, and cannot-linked values are nearly opposite, :math:`E(f_i + f_j)^2 \le \beta`,
+    this is the one nearest to the given one: the objective is n plus twice the Kullback-Leibler divergence.
+
+    With noise instead of bounds, links are observations :math:`f_i \mp f_j \sim \mathcal N(0, \varepsilon^2)`, and
+
+    .. math::
+
+        \min_{\bar K \succ 0}\ -\log\frac{|\bar K|}{|K|} + \operatorname{tr}(K^{-1} \bar K)
+        + \sum_{\mathcal{M}} \frac{\bar K_{ii} + \bar K_{jj} - 2\bar K_{ij}}{\varepsilon_m^2}
+        + \sum_{\mathcal{C}} \frac{\bar K_{ii} + \bar K_{jj} + 2\bar K_{ij}}{\varepsilon_c^2}
+
+    is solved by the posterior covariance :math:`\bar K = (K^{-1} + M)^{-1}`, equation (1) of the paper.
+
+    Parameters
+    ----------
+    kernel : array, n × n
+        The prior K, symmetric and positive definite; ``graph.kernel()`` makes one of a graph.
+    links : Links
+        They may contradict one another: that only makes the kernel small.
+    must_bound, cannot_bound : number, mapping, matrix or array
+        The bounds α and β: one number for all links, or by pair ``{(0, 1): 0.1}``, or a symmetric matrix, or an array
+        in the order of ``links.must`` and ``links.cannot``.
+    must_noise, cannot_noise : likewise
+        The standard deviations ε of the observations, instead of bounds.
+    jitter : None, "smallest" or a number
+        What is added to the diagonal of a kernel that is not positive definite: nothing (it is refused), the least that
+        makes it so, or the number.
+    algorithm : "auto", "A" or "B"
+        How an affinity is made for spectral clustering. A, for two clusters: max(0, K̄) with all links. B, for more,
+        where "not the same" no longer means "the opposite": K̄ from the must-links alone, then one cannot-link at a
+        time added to it, and the smallest entry over these. "auto" goes by the number of clusters.
+
+    Notes ----- ``duals["must"]`` and ``duals["cannot"]`` are −λ, one a link in the order of ``links.must`` and
+    ``links.cannot``; zero means that the bound does not bind.
+
+    The paper prints +log(|K̄|/|K|), which is not convex; the divergence has the minus.
+
+    References
+    ----------
+    Lu & Carreira-Perpiñán (2008), CVPR; equation (1), Algorithms A and B, and the minimum-divergence formulation.
+    """
+
+    kernel: Any
+    links: Links
+    must_bound: Any = None
+    cannot_bound: Any = None
+    must_noise: Any = None
+    cannot_noise: Any = None
+    jitter: Any = None
+    algorithm: str = "auto"
+
+    cites = Citation("lu2008")
+    declared_form = "logdet"
+    cluster_method = "spectral"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.links, Links):
+            raise InvalidInput("MinKL takes a kernel and Links: MinKL(graph.kernel(), Links(n, must=…, cannot=…), …)")
+        if isinstance(self.kernel, Graph):
+            raise InvalidInput("MinKL takes a kernel matrix; make one of the graph with graph.kernel()")
+        object.__setattr__(self, "kernel", as_kernel(self.kernel, self.links.n))
+        if self.algorithm not in ALGORITHMS:
+            raise InvalidInput(f"algorithm must be 'auto', 'A' or 'B', not {self.algorithm!r}")
+        self._check_bounds_or_noise()
+        self._check_positive_definite()
+
+    def _check_bounds_or_noise(self) -> None:
+        given = {name for name in LINK_ARGUMENTS if getattr(self, name) is not None}
+        if {name.partition("_")[2] for name in given} == {"bound", "noise"}:
+            raise InvalidInput("give bounds, which are enforced, or noise, which is soft, but not both")
+        mode = "noise" if any("noise" in name for name in given) else "bound"
+        for kind, pairs in (("must", self.links.must), ("cannot", self.links.cannot)):
+            name = f"{kind}_{mode}"
+            if name in given:
+                values = as_link_values(getattr(self, name), pairs, self.links.n, name)
+                on_links(values, pairs, name)
+                object.__setattr__(self, name, values)
+            elif len(pairs):
+                asked = f"{kind}_bound=… or {kind}_noise=…" if not given else f"{name}=…"
+                raise InvalidInput(f"there are {len(pairs)} {kind}-links; say how closely they hold: {asked}")
+
+    def _check_positive_definite(self) -> None:
+        if not (self.jitter is None or isinstance(self.jitter, str)):
+            object.__setattr__(self, "jitter", as_positive(self.jitter, "jitter", or_zero=True))
+        elif self.jitter not in (None, "smallest"):
+            raise InvalidInput(f"jitter must be None, 'smallest' or a number, not {self.jitter!r}")
+        least, most = self._extreme_eigenvalues
+        lack = self._lack
+        if self.jitter == "smallest" or lack <= (self.jitter or 0.0):
+            return
+        raise InvalidInput(
+            f"the kernel is not positive definite: its least eigenvalue is {least:.3g}, its largest {most:.3g}, and at "
+            f"least {lack:.3g} is missing on the diagonal; jitter='smallest' adds that"
+        )
+
+    @cached_property
+    def _extreme_eigenvalues(self) -> tuple[float, float]:
+        eigenvalues = np.linalg.eigvalsh(self.kernel)
+        return float(eigenvalues[0]), float(eigenvalues[-1])
+
+    @property
+    def _lack(self) -> float:
+        """What is missing on the diagonal for the kernel to be positive definite beyond rounding."""
+        least, most = self._extreme_eigenvalues
+        needed = LEAST_EIGENVALUE * max(most, -least, np.finfo(float).tiny)
+        return max(0.0, needed - least)
+
+    @property
+    def is_soft(self) -> bool:
+        """Whether links are noisy observations instead of bounds."""
+        return self.must_noise is not None or self.cannot_noise is not None
+
+    @property
+    def added_jitter(self) -> float:
+        """What was added to the diagonal of the kernel."""
+        return self._lack if self.jitter == "smallest" else self.jitter or 0.0
+
+    @cached_property
+    def prior(self) -> np.ndarray:
+        """The prior kernel K, with the jitter."""
+        return self.kernel + self.added_jitter * np.eye(self.links.n)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """The jitter, if there is any."""
+        least = f"the least eigenvalue of the kernel is {self._extreme_eigenvalues[0]:.2e}"
+        return (f"jitter {self.added_jitter:.2e} on the diagonal: {least}",) if self.added_jitter else ()
+
+    # ------------------------------------------------------------------ the program
+
+    @property
+    def tex(self) -> Mapping[str, str]:
+        """LaTeX of the program."""
+        objective = r"-\log |\bar K|/|K| + \operatorname{tr}(K^{-1} \bar K)"
+        if self.is_soft:
+            objective += r" + \sum_{\mathcal{M}} E(f_i - f_j)^2 / \varepsilon_{ij}^2"
+            objective += r" + \sum_{\mathcal{C}} E(f_i + f_j)^2 / \varepsilon_{ij}^2"
+        return {
+            "objective": objective,
+            "must": r"\bar K_{ii} + \bar K_{jj} - 2 \bar K_{ij} \le \alpha_{ij} \quad (i,j) \in \mathcal{M}",
+            "cannot": r"\bar K_{ii} + \bar K_{jj} + 2 \bar K_{ij} \le \beta_{ij} \quad (i,j) \in \mathcal{C}",
+        }
+
+    def variables(self) -> dict[str, cp.Variable]:
+        """The new kernel K̄."""
+        return {"K": cp.Variable((self.links.n, self.links.n), symmetric=True, name="K")}
+
+    def objective(self, K: cp.Variable) -> cp.Minimize:  # type: ignore[override]
+        """The divergence from the prior, and the misfit of the observations where they are soft."""
+        log_prior = np.linalg.slogdet(self.prior)[1]
+        divergence = -cp.log_det(K) + log_prior + cp.sum(cp.multiply(self.precision, K))
+        if not self.is_soft:
+            return cp.Minimize(divergence)
+        (must, cannot), (eps_m, eps_c) = self._expected_squares(K), self.levels
+        misfit = cp.sum(cp.multiply(1 / eps_m**2, must)) + cp.sum(cp.multiply(1 / eps_c**2, cannot))
+        return cp.Minimize(divergence + misfit)
+
+    def constraints(self, K: cp.Variable) -> dict[str, Any]:  # type: ignore[override]
+        """Must-linked values differ little, cannot-linked values are nearly opposite."""
+        if self.is_soft:
+            return {}
+        (must, cannot), (alpha, beta) = self._expected_squares(K), self.levels
+        return {"must": must <= alpha, "cannot": cannot <= beta}
+
+    def _expected_squares(self, K: cp.Variable) -> tuple[cp.Expression, cp.Expression]:
+        """E(f_i − f_j)² on must-links, E(f_i + f_j)² on cannot-links."""
+        (i, j), (k, m) = self.links.must.T, self.links.cannot.T
+        return K[i, i] + K[j, j] - 2 * K[i, j], K[k, k] + K[m, m] + 2 * K[k, m]
+
+    @cached_property
+    def precision(self) -> np.ndarray:
+        """The inverse K⁻¹ of the prior; only CVXPY needs it."""
+        inverse = np.linalg.inv(self.prior)
+        return (inverse + inverse.T) / 2
+
+    @property
+    def sizes(self) -> Sizes:
+        """Its sizes, known without asking CVXPY."""
+        n = self.links.n
+        logarithm = (f"log det of order {n}",)
+        return Sizes(n * (n + 1) // 2, 0, 0 if self.is_soft else len(self.links), (), logarithm)
+
+    @cached_property
+    def structure(self) -> Nearness:
+        """The same as data: a column e_i − e_j or e_i + e_j for each link, its bound or its weight 1/ε²."""
+        must, cannot = self.links.must, self.links.cannot
+        pairs, n_must, count = np.vstack([must, cannot]), len(must), len(self.links)
+        signs = np.column_stack([np.ones(count), np.repeat([-1.0, 1.0], [n_must, len(cannot)])])
+        columns = np.repeat(np.arange(count), 2)
+        U = sp.csc_array((signs.ravel(), (pairs.ravel(), columns)), shape=(self.links.n, count))
+        groups, levels = {"must": slice(0, n_must), "cannot": slice(n_must, count)}, np.concatenate(self.levels)
+        if self.is_soft:
+            return Nearness(self.prior, U, groups, weights=1 / levels**2)
+        return Nearness(self.prior, U, groups, bounds=levels)
+
+    @cached_property
+    def levels(self) -> tuple[np.ndarray, np.ndarray]:
+        """The bounds α and β, or the noise ε_m and ε_c, one a link."""
+        mode = "noise" if self.is_soft else "bound"
+        must, cannot = (
+            on_links(getattr(self, f"{kind}_{mode}"), pairs, f"{kind}_{mode}") if len(pairs) else np.zeros(0)
+            for kind, pairs in (("must", self.links.must), ("cannot", self.links.cannot))
+        )
+        return must, cannot
+
+    # ------------------------------------------------------------------ what is made of it
+
+    def affinity_of(self, values: Arrays, n_clusters: int | None = None) -> np.ndarray:
+        """The affinity of algorithm A or B: negative entries are set to zero."""
+        several = n_clusters is not None and n_clusters > 2
+        algorithm = self.algorithm if self.algorithm != "auto" else "B" if several else "A"
+        if algorithm == "A" or not len(self.links.cannot):
+            return np.maximum(values["K"], 0)
+        return np.maximum(self._one_cannot_link_at_a_time(), 0)
+
+    def _one_cannot_link_at_a_time(self) -> np.ndarray:
+        r"""Return the entrywise least of the kernels with all must-links and one cannot-link each.
+
+        With v = K^m u and g = uᵀK^m u one more link is a rank-one update :math:`K^m - c\,vv^\top`: c = 1/(ε² + g) for
+        an observation; for a bound β < g it is (g − β)/g², which makes uᵀK̄u = β.
+        """
+        K_m = as_dense(self.must_only.solve().values["K"])
+        i, j = self.links.cannot.T
+        V = K_m[:, i] + K_m[:, j]
+        g = K_m[i, i] + K_m[j, j] + 2 * K_m[i, j]
+        level = self.levels[1]
+        c = 1 / (level**2 + g) if self.is_soft else np.maximum(g - level, 0) / g**2
+        most, update = np.full_like(K_m, -np.inf), np.empty_like(K_m)
+        for r in range(len(c)):
+            np.maximum(most, np.outer(c[r] * V[:, r], V[:, r], out=update), out=most)
+        return K_m - most
+
+    @cached_property
+    def must_only(self) -> MinKL:
+        """The same problem without its cannot-links: the first step of algorithm B."""
+        bound, noise = (None, self.cannot_noise) if self.is_soft else (self.cannot_bound, None)
+        alone = Links(self.links.n, self.links.must)
+        return replace(self, links=alone, cannot_bound=bound, cannot_noise=noise)

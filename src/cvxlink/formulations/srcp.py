@@ -1,0 +1,114 @@
+"""Symmetric graph regularized constraint propagation (Fu, Lu, Ip, Peng & Lu 2011)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+
+from ..adjustment import adjusted_affinity
+from ..citations import Citation
+from ..matrices import Arrays
+from ..problem import Sizes
+from ..structures import Lyapunov
+from ..validation import as_positive
+from .base import LinkedGraphProblem
+
+
+@dataclass(frozen=True, eq=False)
+class SRCP(LinkedGraphProblem):
+    r"""Symmetric graph regularized constraint propagation.
+
+    .. math::
+
+        \min_F\ \mu \|F - Y\|_F^2 + \tfrac12 \operatorname{tr}(F^\top \bar L F + F \bar L F^\top),
+        \qquad Y_{ij} = +1 \text{ on } \mathcal{M},\ -1 \text{ on } \mathcal{C},\ 0 \text{ elsewhere}.
+
+    Links spread over the graph along rows and columns at once. The gradient vanishes exactly where the Lyapunov
+    equation (5) of the paper holds,
+
+    .. math:: (\mu I + \bar L) F + F (\mu I + \bar L) = 2\mu Y,
+
+    and where the spreading process (7), :math:`F \leftarrow \tfrac12\alpha(SF + FS) + (1-\alpha)Y` with
+    :math:`\mu = (1-\alpha)/\alpha`, stands still. F then raises or lowers the affinity (equation (9)), and spectral
+    clustering follows.
+
+    Parameters
+    ----------
+    graph : Graph
+        Weights between 0 and 1, for equation (9).
+    links : Links
+        They may contradict one another: they are fitted, not enforced.
+    normalized : bool
+        Use the normalised Laplacian L̄ (the paper's choice) or L = D − W.
+    mu : float
+        How much more the links that were given count than smoothness; 0.2 in the paper.
+
+    References
+    ----------
+    Fu, Lu, Ip, Peng & Lu (2011), AAAI, equations (3) to (9).
+    """
+
+    mu: float = 0.2
+
+    cites = Citation("fu2011", equation="3")
+    declared_form = "quadratic"
+    cluster_method = "spectral"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "mu", as_positive(self.mu, "mu"))
+
+    @property
+    def tex(self) -> Mapping[str, str]:
+        """LaTeX of the program."""
+        L = r"\bar L" if self.normalized else "L"
+        smooth = rf"\tfrac12 \operatorname{{tr}}(F^\top {L} F + F {L} F^\top)"
+        return {"objective": rf"\mu \|F - Y\|^2 + {smooth} \quad \mu = {self.mu:g}"}
+
+    def variables(self) -> dict[str, cp.Variable]:
+        """The propagated links."""
+        return {"F": cp.Variable((self.graph.n, self.graph.n), name="F")}
+
+    def objective(self, F: cp.Variable) -> cp.Minimize:  # type: ignore[override]
+        """Fit to the links, and smoothness of the columns and of the rows: with L̄ = RᵀR, tr(FᵀL̄F) = ‖RF‖²."""
+        R = self.graph.incidence(self.normalized)
+        smooth = cp.sum_squares(R @ F) + cp.sum_squares(F @ R.T)
+        return cp.Minimize(self.mu * cp.sum_squares(F - self.links.matrix) + smooth / 2)
+
+    def constraints(self, F: cp.Variable) -> dict[str, Any]:  # type: ignore[override]
+        """None."""
+        return {}
+
+    @property
+    def sizes(self) -> Sizes:
+        """Its sizes, known without asking CVXPY."""
+        return Sizes(self.graph.n**2, 0, 0, ())
+
+    @cached_property
+    def structure(self) -> Lyapunov:
+        """The Lyapunov equation it is equal to."""
+        graph = self.graph
+        return Lyapunov(
+            self.L,
+            self.links.matrix,
+            self.mu,
+            lambda: graph.smoothest(graph.n, self.normalized),
+            is_contraction=self.normalized,  # the eigenvalues of L̄ are between 0 and 2
+        )
+
+    def kernel_of(self, values: Arrays) -> None:
+        """None: F has eigenvalues of both signs."""
+        return None
+
+    def propagated_of(self, values: Arrays) -> np.ndarray:
+        """The propagated links."""
+        return values["F"]
+
+    def affinity_of(self, values: Arrays, n_clusters: int | None = None) -> np.ndarray:
+        """The affinity, raised and lowered by the propagated links: equation (9)."""
+        return adjusted_affinity(self.graph, values["F"]).affinity

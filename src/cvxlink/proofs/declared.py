@@ -1,0 +1,57 @@
+"""What a declared program says about a point: its value and its violations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+
+from ..eigenvalues import least_eigenvalue
+from ..errors import InvalidInput
+from ..matrices import as_dense
+from ..problem import Declaration
+
+
+def checked_point(variables: Mapping[str, cp.Variable], values: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    """Return the values of the variables as arrays of their shapes."""
+    point = {}
+    for name, variable in variables.items():
+        if name not in values:
+            raise InvalidInput(f"the point has no value for the variable {name}")
+        try:
+            point[name] = np.asarray(as_dense(values[name]), dtype=float)
+        except (TypeError, ValueError) as error:
+            raise InvalidInput(f"the value of {name} must be an array of numbers") from error
+        if point[name].shape != variable.shape:
+            raise InvalidInput(f"{name} has the shape {variable.shape}, but its value {point[name].shape}")
+    return point
+
+
+def violations_of(declaration: Declaration, point: dict[str, np.ndarray]) -> tuple[dict[str, float], float | None]:
+    """Return the largest violation of each group of constraints, and the least eigenvalue over semidefinite ones."""
+    violations: dict[str, float] = {}
+    eigenvalues: list[float] = []
+    for name, variable in declaration.variables.items():
+        value = point[name]
+        # What the variable itself is declared to be: symmetric, non-negative, within bounds …
+        outside = float(np.max(abs(value - variable.project(value))))
+        if outside > 0:
+            violations[f"{name} domain"] = outside
+        if variable.ndim == 2 and variable.is_symmetric():
+            value = (value + value.T) / 2
+        if variable.attributes["PSD"]:
+            eigenvalues.append(least_eigenvalue(value)[0])
+        variable.save_value(value)
+    for name, group in declaration.constraints.items():
+        worst = 0.0
+        for term in group:
+            if isinstance(term, cp.constraints.PSD):
+                matrix = np.asarray(term.args[0].value)
+                eigenvalues.append(least_eigenvalue((matrix + matrix.T) / 2)[0])
+                worst = max(worst, -eigenvalues[-1])
+            else:
+                worst = max(worst, float(np.max(term.violation())))
+        violations[name] = worst
+    return violations, min(eigenvalues, default=None)

@@ -1,0 +1,67 @@
+"""The duality gap of matrix nearness: the bound is in :mod:`cvxlink.structures.nearness`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ..certificate import Certificate
+from ..errors import InvalidInput
+from ..structures import Nearness
+from ..threads import threads_for
+
+
+def certify_nearness(program: Nearness, point: Mapping[str, np.ndarray], duals: Mapping[str, Any]) -> Certificate:
+    """Compare the value of an exactly feasible kernel with the dual function at the multipliers."""
+    K = (point["K"] + point["K"].T) / 2
+    asymmetry = float(abs(point["K"] - K).max())
+    with threads_for(program.n):
+        eigenvalue = float(np.linalg.eigvalsh(K)[0])
+        lengths = program.squared_lengths(K)
+        violations = {"psd": max(0.0, -eigenvalue)}
+        if asymmetry:
+            violations["K domain"] = asymmetry
+        value = upper = program.value(K)
+        conditions, multipliers = {}, np.zeros(program.n_links)
+        basis = "the optimum, n + log det(I + Λ^½GΛ^½) with Λ = 1/ε²"
+        if program.bounds is not None:
+            excess = lengths - program.bounds
+            for name, group in program.groups.items():
+                violations[name] = float(np.maximum(excess[group], 0).max(initial=0.0))
+            # Every bound holds for a small enough multiple of a kernel.
+            upper = program.value(K * min(1.0, float((program.bounds / lengths).min(initial=1.0))))
+            given = _multipliers(program, duals)
+            if given is None:
+                return Certificate(value, violations, None, upper, eigenvalue, basis="there are no multipliers")
+            multipliers = given
+            basis = "dual value n + log det(I + Λ^½GΛ^½) − aᵀλ"
+            conditions["complementarity Σ λ(a − uᵀKu)"] = float(-multipliers @ excess)
+        lower = program.bound(multipliers)
+    return Certificate(
+        value,
+        violations,
+        lower,
+        upper,
+        eigenvalue,
+        basis=basis,
+        conditions=conditions,
+        scale=float(abs(K).max()),
+    )
+
+
+def _multipliers(program: Nearness, duals: Mapping[str, Any]) -> np.ndarray | None:
+    """Return λ ≥ 0, one a link, from multipliers in our convention, which are −λ; None where any is missing."""
+    multipliers = np.zeros(program.n_links)
+    for name, group in program.groups.items():
+        size = group.stop - group.start
+        if not size:
+            continue
+        if name not in duals:
+            return None
+        given = np.ravel(np.asarray(duals[name], dtype=float))
+        if given.shape != (size,):
+            raise InvalidInput(f"there must be {size} multipliers of {name!r}, not {len(given)}")
+        multipliers[group] = -given
+    return np.maximum(multipliers, 0) if np.isfinite(multipliers).all() else None
