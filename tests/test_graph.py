@@ -155,3 +155,43 @@ def test_renumbering_points_renumbers_the_graph(seed):
 def test_bad_input_is_named(call, says):
     with pytest.raises(cl.InvalidInput, match=says):
         call()
+
+
+@pytest.mark.parametrize("normalized", [True, False])
+def test_incidence_squares_to_the_laplacian(normalized):
+    W = np.array([[0, 2.0, 0, 0], [2.0, 0, 0.5, 0], [0, 0.5, 0, 0], [0, 0, 0, 0]])  # the last point is isolated
+    graph = cl.Graph.from_affinity(W)
+    R = graph.incidence(normalized)
+    assert R.shape == (2, 4)
+    np.testing.assert_allclose((R.T @ R).toarray(), graph.laplacian(normalized).toarray(), atol=1e-14)
+
+
+def test_the_kernel_of_a_graph_has_a_unit_diagonal():
+    X = np.random.default_rng(0).standard_normal((7, 2))
+    expected = np.exp(-((X[:, None] - X[None, :]) ** 2).sum(axis=2) / 2)
+    np.testing.assert_allclose(cl.Graph.rbf(X, 1.0).kernel(), expected, atol=1e-12)
+
+
+def test_eigenvectors_by_products_and_by_inversion_agree():
+    from cvxlink.graph import _by_inversion, _by_products
+
+    L = cl.Graph.knn(np.random.default_rng(0).standard_normal((1500, 20))).laplacian()
+    (one, V), (other, U) = _by_products(L, 12), _by_inversion(L, 12)
+    np.testing.assert_allclose(one, other, atol=1e-9)
+    np.testing.assert_allclose(abs((V * U).sum(axis=0)), 1, atol=1e-6)
+
+
+def test_products_notice_an_eigenvalue_that_they_missed(monkeypatch):
+    from cvxlink import graph as module
+
+    L = cl.Graph.knn(np.random.default_rng(0).standard_normal((1500, 20))).laplacian()
+    eigsh = module.sp.linalg.eigsh
+
+    def forgetful(A, k, **options):
+        if k == 1:
+            return eigsh(A, k, **options)
+        values, vectors = eigsh(A, k + 1, **options)
+        return np.delete(values, k // 2), np.delete(vectors, k // 2, axis=1)
+
+    monkeypatch.setattr(module.sp.linalg, "eigsh", forgetful)
+    assert module._by_products(L, 12) is None

@@ -163,12 +163,13 @@ def _choose_route(program: Problem, name: str | None) -> Route | None:
     """Return the route asked for, or the first that takes the program, or None; refuse one that cannot."""
     if name is None:
         return next((route for route in ROUTES if route.refuses(program) is None), None)
-    for route in ROUTES:
-        if route.name == name:
-            refusal = route.refuses(program)
-            if refusal is not None:
-                raise FormUnavailable(f"the route {name!r} does not take this problem: {refusal}")
+    named = [route for route in ROUTES if route.name == name]
+    for route in named:
+        if route.refuses(program) is None:
             return route
+    if named:
+        why = "; ".join(str(route.refuses(program)) for route in named)
+        raise FormUnavailable(f"the route {name!r} does not take this problem: {why}")
     fitting = [route.name for route in ROUTES if route.refuses(program) is None]
     raise FormUnavailable(f"there is no route {name!r}; for this problem there is {', '.join(fitting) or 'none'}")
 

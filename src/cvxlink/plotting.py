@@ -15,6 +15,8 @@ from .validation import as_labels, as_points
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from .solution import Solution
+
 # Okabe & Ito's colours, told apart by most colour-blind readers; black is kept for must-links.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
 CANNOT = "#D62728"
@@ -71,6 +73,16 @@ def plot_kernel(K: np.ndarray, labels: Any = None, ax: Axes | None = None, title
             ax.axvline(edge - 0.5, color="black", linewidth=0.7)
     ax.figure.colorbar(image, ax=ax, shrink=0.75)
     return _bare(ax, title)
+
+
+def plot_convergence(solution: Solution, ax: Axes | None = None, title: str = "") -> Axes:
+    """Draw how far off each iteration was, on a logarithmic scale, for routes that keep a history."""
+    if not solution.history:
+        raise InvalidInput("the solution kept no history; SRCP's route 'spreading' does, and MinKL's route 'dual'")
+    ax = _axes(ax)
+    ax.semilogy(np.arange(1, len(solution.history) + 1), np.maximum(solution.history, 1e-300), color=COLOURS[0])
+    ax.set(title=title, xlabel="iteration", ylabel="how far off, at most")
+    return ax
 
 
 def save_overview(path: str | Path, X: Any, links: Links, K: np.ndarray, labels: Any) -> Path:

@@ -147,6 +147,6 @@ def symmetric_product(A: np.ndarray, B: np.ndarray, blocks: int = 4) -> np.ndarr
         rows = product[first:last]
         np.matmul(A[first:last], B[:, :last], out=rows[:, :last])
         product[:first, first:last] = rows[:, :first].T
-        own = rows[:, first:last]
-        own[:] = (own + own.T) / 2
+        block = rows[:, first:last]
+        block[:] = (block + block.T) / 2  # rounding differs on its two sides
     return product

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .base import Route
+from .fitted_products import InteriorLeastSquares
 from .interior_point import InteriorPoint
 from .lyapunov import Eigen, Kronecker, Spreading
 from .nearness import ClosedForm, DualNewton
@@ -10,6 +11,7 @@ from .search import Search
 
 ROUTES: tuple[Route, ...] = (
     InteriorPoint(),
+    InteriorLeastSquares(),
     Search(),
     Eigen(),
     Spreading(),

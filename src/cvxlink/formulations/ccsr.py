@@ -83,12 +83,12 @@ class CCSR(LinkedGraphProblem):
 
     def variables(self) -> dict[str, cp.Variable]:
         """The matrix M = AAᵀ of the representation F_m A."""
-        m = self.structure.order
+        m = self.products.order
         return {"M": cp.Variable((m, m), symmetric=True, name="M")}
 
     def objective(self, M: cp.Variable) -> cp.Minimize:  # type: ignore[override]
         """The misfit: ‖R svec(M) − d‖² + c₀."""
-        R, d, c_0 = self.structure.compact
+        R, d, c_0 = self.products.compact
         return cp.Minimize(cp.sum_squares(R @ svec(M) - d) + c_0)
 
     def constraints(self, M: cp.Variable) -> dict[str, Any]:  # type: ignore[override]
@@ -111,8 +111,13 @@ class CCSR(LinkedGraphProblem):
         """The m smallest eigenvalues of the Laplacian, and F_m."""
         return self.graph.smoothest(min(self.order, self.graph.n), self.normalized)
 
-    @cached_property
+    @property
     def structure(self) -> FittedProducts:
+        """Least squares over the cone."""
+        return self.products
+
+    @cached_property
+    def products(self) -> FittedProducts:
         """The wanted products: of each point with itself, of must-linked and of cannot-linked points."""
         everyone = np.arange(self.graph.n)
         must, cannot = self.links.must, self.links.cannot
@@ -136,7 +141,7 @@ class CCSR(LinkedGraphProblem):
         m = len(eigenvalues)
         fewer = f" ({self.order} asked for, there are no more)" if m < self.order else ""
         L = "L̄" if self.normalized else "L"
-        shown = ", ".join(f"{value:.3g}" for value in eigenvalues)
+        shown = ", ".join(f"{value:.3g}" if value > 1e-12 else "0" for value in eigenvalues)
         return (f"order {m}{fewer}: the smoothest eigenvectors of {L}, with the eigenvalues {shown}",)
 
     def embedding_of(self, values: Arrays) -> np.ndarray:
@@ -180,12 +185,12 @@ class CCSRSchur(Problem):
 
     def objective(self, M: cp.Variable, nu: cp.Variable) -> cp.Minimize:  # type: ignore[override]
         """ν + bᵀz + c."""
-        _, b, c = self.ccsr.structure.quadratic
+        _, b, c = self.ccsr.products.quadratic
         return cp.Minimize(nu + b @ cp.vec(M, order="F") + c)
 
     def constraints(self, M: cp.Variable, nu: cp.Variable) -> dict[str, Any]:  # type: ignore[override]
         """M ⪰ 0, and ν ≥ zᵀBz as a matrix inequality of order m² + 1."""
-        B = self.ccsr.structure.quadratic[0]
+        B = self.ccsr.products.quadratic[0]
         eigenvalues, vectors = np.linalg.eigh(B)
         root = (vectors * np.sqrt(np.maximum(eigenvalues, 0))) @ vectors.T
         column = cp.reshape(root @ cp.vec(M, order="F"), (len(B), 1), order="F")

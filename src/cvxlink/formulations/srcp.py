@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import cvxpy as cp
@@ -92,12 +92,11 @@ class SRCP(LinkedGraphProblem):
     @cached_property
     def structure(self) -> Lyapunov:
         """The Lyapunov equation it is equal to."""
-        graph = self.graph
         return Lyapunov(
             self.L,
             self.links.matrix,
             self.mu,
-            lambda: graph.smoothest(graph.n, self.normalized),
+            partial(self.graph.smoothest, self.graph.n, self.normalized),
             is_contraction=self.normalized,  # the eigenvalues of L̄ are between 0 and 2
         )
 

@@ -21,15 +21,15 @@ H\rangle = \sum a_i`,
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
 
-# Rows of the least-squares problem in memory at once.
-CHUNK = 20_000
+# Rows of the least-squares problem in memory at once: few enough to stay in the cache.
+CHUNK = 2000
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,34 +94,40 @@ class FittedProducts:
 
     # ------------------------------------------------------------------ as a quadratic
 
-    def _rows(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield vec(u_j u_iᵀ), one a row, and the targets, both times the root of the weight; some pairs at a time."""
+    def _assembled(self, rows: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> tuple[np.ndarray, np.ndarray, float]:
+        """Return B, b and c of equation (19), by matrix products.
+
+        ``rows`` makes of some u_i and u_j, one a row each, the coefficients of u_iᵀMu_j in the entries of M.
+        """
+        B, b = 0.0, 0.0
         for first in range(0, len(self.pairs), CHUNK):
             part = slice(first, first + CHUNK)
             u_i, u_j = (self.U[ends] for ends in self.pairs[part].T)
-            S = (u_i[:, :, None] * u_j[:, None, :]).reshape(len(u_i), -1)
             root = np.sqrt(self.weights[part])
-            yield S * root[:, None], self.targets[part] * root
-
-    def _assembled(self, basis: sp.csr_array | None = None) -> tuple[np.ndarray, np.ndarray, float]:
-        """Return B, b and c of equation (19), by matrix products; with a basis, in its coordinates."""
-        size = self.order**2 if basis is None else basis.shape[1]
-        B, b = np.zeros((size, size)), np.zeros(size)
-        for S, t in self._rows():
-            A = S if basis is None else S @ basis
-            B += A.T @ A
-            b -= 2 * (t @ A)
-        return B, b, float(self.weights @ self.targets**2)
+            S = rows(u_i * root[:, None], u_j)
+            B = B + S.T @ S
+            b = b - 2 * ((self.targets[part] * root) @ S)
+        return np.asarray(B), np.asarray(b), float(self.weights @ self.targets**2)
 
     @cached_property
     def quadratic(self) -> tuple[np.ndarray, np.ndarray, float]:
         """B, b and c with f(M) = zᵀBz + bᵀz + c, z = vec(M): equations (18) and (19)."""
-        return self._assembled()
+
+        def vec(u_i: np.ndarray, u_j: np.ndarray) -> np.ndarray:  # s = vec(u_j u_iᵀ)
+            return (u_i[:, :, None] * u_j[:, None, :]).reshape(len(u_i), -1)
+
+        return self._assembled(vec)
 
     @cached_property
     def compact(self) -> tuple[np.ndarray, np.ndarray, float]:
         """R, d and c₀ with f(M) = ‖R svec(M) − d‖² + c₀."""
-        B, b, c = self._assembled(svec_basis(self.order))
+        above, below = np.triu_indices(self.order)
+        scale = np.where(above == below, 0.5, np.sqrt(0.5))
+
+        def svec(u_i: np.ndarray, u_j: np.ndarray) -> np.ndarray:
+            return (u_i[:, above] * u_j[:, below] + u_i[:, below] * u_j[:, above]) * scale
+
+        B, b, c = self._assembled(svec)
         eigenvalues, vectors = np.linalg.eigh(B)
         # With fewer points and links than entries of M, some directions are not seen by any of them.
         seen = eigenvalues > len(B) * np.finfo(float).eps * eigenvalues[-1]

@@ -1,0 +1,164 @@
+r"""A primal-dual interior-point method for least squares over the cone, in the few unknowns of M.
+
+With :math:`f(M) = \|R \operatorname{svec}(M) - d\|^2 + c_0` the solution has a semidefinite gradient Z with ZM = 0. Both are
+followed along :math:`MZ = \mu I`, μ → 0: with :math:`H = 2R^\top R` a step solves
+
+.. math:: \bigl(H + Z \circledast M^{-1}\bigr)\Delta m = \sigma\mu\, M^{-1} - \nabla f(M), \qquad
+          (A \circledast B) X = \tfrac12(AXB + BXA),
+
+a positive definite system of order m(m+1)/2, whether H is singular or not, and
+:math:`\Delta Z = \nabla f(M) - Z + H \Delta m`.
+"""
+
+from __future__ import annotations
+
+from time import perf_counter
+
+import numpy as np
+import scipy.linalg
+
+from ..problem import Problem
+from ..status import Status
+from ..structures import FittedProducts
+from ..structures.quadratic import svec_basis
+from ..threads import threads_for
+from .base import Attempt, Route
+
+# A step factorises a dense matrix of order m(m+1)/2.
+LARGEST_ORDER = 100
+MOST_ITERATIONS = 100
+TO_THE_BOUNDARY = 0.98
+PATIENCE = 5
+
+
+class InteriorLeastSquares(Route):
+    """Follow the central path of a least-squares program over the cone."""
+
+    name = "interior-point"
+    why = "a few unknowns, whatever the number of points and links; no solver is faster"
+    kind = FittedProducts
+
+    def refuses(self, problem: Problem) -> str | None:
+        """Return what is in the way."""
+        structure = problem.structure
+        if not isinstance(structure, FittedProducts):
+            return "it is not a fit of products"
+        if structure.order > LARGEST_ORDER:
+            return f"order {structure.order} is too much for dense algebra in its square (at most {LARGEST_ORDER})"
+        return None
+
+    def run(self, problem: Problem, accuracy: float, time_limit: float | None, verbose: bool) -> Attempt:
+        """Solve until the gap is below ``accuracy`` times 1 + |value|, or no longer shrinks."""
+        structure: FittedProducts = problem.structure
+        start = perf_counter()
+        with threads_for(len(structure.U)):
+            path = _Path(structure)
+        with threads_for(path.size):
+            return self._run(path, accuracy, time_limit, verbose, start)
+
+    def _run(self, path: _Path, accuracy: float, time_limit: float | None, verbose: bool, start: float) -> Attempt:
+        M, Z = path.start()
+        best, least, since = M, np.inf, 0
+        status, reason, iteration = Status.INACCURATE, f"stopped after {MOST_ITERATIONS} iterations", 0
+        history: list[float] = []
+        for iteration in range(MOST_ITERATIONS + 1):
+            value, gap = path.certified(M)
+            history.append(gap)
+            if gap < least:
+                best, least, since = M, gap, 0
+            if verbose:
+                print(f"{iteration:3d}  value {value:.10g}  gap {gap:.2e}")
+            if least <= accuracy * (1 + abs(value)):
+                status, reason = Status.OPTIMAL, f"converged in {iteration} iterations"
+                break
+            if time_limit is not None and perf_counter() - start > time_limit:
+                status, reason = Status.LIMIT, f"stopped after {time_limit:g} s"
+                break
+            following = path.step(M, Z)
+            if following is None or since == PATIENCE:
+                reason = f"no further progress after {iteration} iterations"
+                break
+            (M, Z), since = following, since + 1
+        duals = {"psd": path.gradient(best)}
+        seconds = perf_counter() - start
+        return Attempt(status, reason, {"M": best}, duals, 0.0, seconds, iteration, tuple(history))
+
+
+class _Path:
+    """The central path of one program."""
+
+    def __init__(self, structure: FittedProducts) -> None:
+        self.n, self.m = structure.U.shape
+        self.R, self.d, self.rest = structure.compact
+        self.H = 2 * self.R.T @ self.R
+        self.basis = svec_basis(self.m)
+        self.i, self.j = np.triu_indices(self.m)
+        self.scale = np.where(self.i == self.j, np.sqrt(0.5), 1.0)
+
+    @property
+    def size(self) -> int:
+        """The number of unknowns."""
+        return len(self.i)
+
+    def svec(self, X: np.ndarray) -> np.ndarray:
+        return self.basis.T @ X.ravel()
+
+    def matrix(self, x: np.ndarray) -> np.ndarray:
+        return (self.basis @ x).reshape(self.m, self.m)
+
+    def gradient(self, M: np.ndarray) -> np.ndarray:
+        return self.matrix(2 * self.R.T @ (self.R @ self.svec(M) - self.d))
+
+    def certified(self, M: np.ndarray) -> tuple[float, float]:
+        """Return the value at M, and how far above the optimum it can be (see :mod:`cvxlink.structures.quadratic`)."""
+        misfit = self.R @ self.svec(M) - self.d
+        G = self.gradient(M)
+        delta = max(0.0, -float(np.linalg.eigvalsh(G)[0]))
+        gap = float(np.sum(G * M)) + delta * float(np.trace(M)) + self.n * delta**2 / 4
+        return float(misfit @ misfit) + self.rest, gap
+
+    def start(self) -> tuple[np.ndarray, np.ndarray]:
+        """Unit length on average, and a multiplier as large as the gradient there."""
+        M = np.eye(self.m) * self.n / self.m
+        return M, np.eye(self.m) * max(float(np.linalg.norm(self.gradient(M), 2)), 1e-12 / self.n)
+
+    def symmetric_kronecker(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+        """Return the matrix of X ↦ ½(AXB + BXA) in the coordinates of svec."""
+        i, j = self.i, self.j
+
+        def term(P: np.ndarray, Q: np.ndarray) -> np.ndarray:
+            return P[np.ix_(i, i)] * Q[np.ix_(j, j)] + P[np.ix_(i, j)] * Q[np.ix_(j, i)]
+
+        return (term(A, B) + term(B, A)) / 2 * self.scale[:, None] * self.scale[None, :]
+
+    def step(self, M: np.ndarray, Z: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+        """Take one step; None where rounding leaves nothing to factorise."""
+        try:
+            lower_M, lower_Z = np.linalg.cholesky(M), np.linalg.cholesky(Z)
+            inverse = scipy.linalg.cho_solve((lower_M, True), np.eye(self.m))
+            inverse = (inverse + inverse.T) / 2
+            system = self.H + self.symmetric_kronecker(Z, inverse)
+            factor = scipy.linalg.cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
+        except np.linalg.LinAlgError:
+            return None
+        G = self.gradient(M)
+        mu = float(np.sum(M * Z)) / self.m
+
+        def direction(target: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            x = scipy.linalg.cho_solve(factor, self.svec(target - G), check_finite=False)
+            return self.matrix(x), G - Z + self.matrix(self.H @ x)
+
+        def length(lower: np.ndarray, D: np.ndarray) -> float:
+            half = scipy.linalg.solve_triangular(lower, D, lower=True, check_finite=False)
+            whole = scipy.linalg.solve_triangular(lower, half.T, lower=True, check_finite=False)
+            least = float(np.linalg.eigvalsh((whole + whole.T) / 2)[0])
+            return 1.0 if least >= -TO_THE_BOUNDARY else TO_THE_BOUNDARY / -least
+
+        dM, dZ = direction(np.zeros_like(M))
+        primal, dual = length(lower_M, dM), length(lower_Z, dZ)
+        reached = float(np.sum((M + primal * dM) * (Z + dual * dZ))) / self.m
+        curved = dZ @ dM @ inverse
+        dM, dZ = direction(max(reached / mu, 0.0) ** 3 * mu * inverse - (curved + curved.T) / 2)
+        # One length for both: the gradient moves with M, so Z has to keep up with it.
+        both = min(length(lower_M, dM), length(lower_Z, dZ))
+        return M + both * dM, Z + both * dZ
