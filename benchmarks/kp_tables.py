@@ -14,7 +14,6 @@ eigenvectors the method needs, and the certificate; without graph and k-means, a
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import platform
 import sys
@@ -25,14 +24,12 @@ from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 import cvxlink as cl
+from resumable import RESULTS, Cells, work_through, write_report
 
 GRAPH = {"n_neighbors": 10, "sigma": "mean", "symmetrize": "mutual", "connect": True}
 METHODS = {"KP": cl.KP, "PCP": cl.PCP, "Improved-order": cl.ImprovedOrder, "Gaussian-field": cl.GaussianField}
-RESULTS = Path(__file__).parent.parent / "docs" / "results"
-KEPT = "<!-- What follows is written by hand and kept. -->"
 
 
 @dataclass(frozen=True)
@@ -153,39 +150,6 @@ PRINTED_RANKS = {
 }
 
 
-class Cells:
-    """The finished cells, one line of JSON each; the first line holds the settings they were made with."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.settings = {"graph": GRAPH, "normalized": True, "scaling": None}
-        self.done: dict[tuple, dict] = {}
-        content = path.read_text(encoding="utf-8") if path.exists() else ""
-        whole = content[: content.rfind("\n") + 1]  # without a line that an interruption cut short
-        if len(whole) < len(content):
-            os.truncate(path, len(whole.encode()))
-        lines = [json.loads(line) for line in whole.splitlines() if line.strip()]
-        if not lines:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(json.dumps({"settings": self.settings}) + "\n", encoding="utf-8")
-        elif lines[0].get("settings") != self.settings:
-            sys.exit(f"{path} was made with other settings; move it away, or use --cells for another file")
-        for cell in lines[1:]:
-            self.done[self.key(cell)] = cell
-
-    @staticmethod
-    def key(cell: dict) -> tuple:
-        return cell["table"], cell["method"], cell["r"], cell["trial"]
-
-    def add(self, cell: dict) -> None:
-        self.done[self.key(cell)] = cell
-        with self.path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(cell) + "\n")
-
-    def of(self, table: str, method: str, r: int) -> list[dict]:
-        return [c for k, c in sorted(self.done.items()) if k[:3] == (table, method, r)]
-
-
 def compute(table: str, method: str, r: int, trial: int, data: tuple, limit: float) -> dict:
     """Solve and score one cell."""
     X, y, graph = data
@@ -232,17 +196,16 @@ def run(cells: Cells, wanted: list[tuple[str, str, int, int]], limit: float) -> 
         return key in cells.done and "limit" not in cells.done[key]
 
     todo = [key for key in wanted if not finished(key) and not stopped(*key)]
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, TimeRemainingColumn()) as progress:
-        bar = progress.add_task("", total=len(todo))
-        for table, method, r, trial in todo:
-            progress.update(bar, description=f"table {table}, {method}, r = {r}, trial {trial + 1}")
-            if not stopped(table, method, r, trial):
-                if table not in data:
-                    X, y = cl.datasets.load(TABLES[table].data)
-                    data[table] = X, y, cl.Graph.knn(X, **GRAPH)
-                cells.add(compute(table, method, r, trial, data[table], limit))
-            progress.advance(bar)
+
+    def add(table: str, method: str, r: int, trial: int) -> None:
+        if stopped(table, method, r, trial):
+            return
+        if table not in data:
+            X, y = cl.datasets.load(TABLES[table].data)
+            data[table] = X, y, cl.Graph.knn(X, **GRAPH)
+        cells.add(compute(table, method, r, trial, data[table], limit))
+
+    work_through(todo, lambda table, method, r, k: f"table {table}, {method}, r = {r}, trial {k + 1}", add)
 
 
 # ---------------------------------------------------------------------- the report
@@ -311,9 +274,9 @@ def report(cells: Cells) -> None:
     counts = ", ".join(f"table {name}: {len(trials[name])}" for name in TABLES if trials[name])
     most, worst = max(map(len, trials.values())), max(gaps, default=float("nan"))
     path = cells.path.with_suffix(".md")
-    by_hand = path.read_text(encoding="utf-8").partition(KEPT)[2] if path.exists() else "\n"
     sections = [f"## Table {name}: {TABLES[name].title}\n\n{nmi_table(name, cells)}" for name in ("IV", "V", "VI")]
-    path.write_text(
+    write_report(
+        path,
         f"""# The tables of the KP paper, computed again
 
 Made by `python benchmarks/kp_tables.py --trials {most}` on {os.cpu_count()} cores, Python
@@ -336,9 +299,7 @@ In each cell: mean NMI ± standard deviation and seconds, then what the paper pr
 ## Table VII: {TABLES["VII"].title}
 
 {rank_table(cells)}
-
-{KEPT}{by_hand}""",
-        encoding="utf-8",
+""",
     )
     plot(cells)
     print(f"written: {path} and the plot beside it")
@@ -381,7 +342,8 @@ def main() -> None:
     parser.add_argument("--report", action="store_true", help="compute nothing, write the report")
     arguments = parser.parse_args()
     GRAPH["symmetrize"] = arguments.symmetrize
-    cells = Cells(arguments.cells)
+    settings = {"graph": GRAPH, "normalized": True, "scaling": None}
+    cells = Cells(arguments.cells, settings, ("table", "method", "r", "trial"))
     try:
         if not arguments.report:
             run(cells, wanted(arguments.tables, arguments.methods, arguments.trials), arguments.time_limit)

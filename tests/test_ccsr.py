@@ -175,7 +175,7 @@ def test_weights_can_be_said_in_four_ways():
 
     values = {
         cl.CCSR(graph, links, order=4, must_weight=said).solve().value
-        for said in (weights, list(weights), by_pair, matrix, matrix + matrix.T, sp.csr_array(matrix))
+        for said in (weights, list(weights), by_pair, matrix, matrix.T, matrix + matrix.T, sp.csr_array(matrix))
     }
     assert max(values) - min(values) < 1e-12
     for said, words in (

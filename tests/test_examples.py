@@ -62,6 +62,8 @@ def test_the_demo(tmp_path, monkeypatch):
     assert len(re.findall(r"reduced .* 6\.1327\d\d .* 0\.901", text)) == 2
     assert text.count("stopped") == 2 and "no licence" in text
     assert re.search(r"KP .* interior-point .* s .* 0\.\d+ .* 0%", text)
+    for method, route in (("CCSR", "interior-point"), ("SRCP", "eigen"), ("MinKL", "closed-form")):
+        assert re.search(rf"{method} .* {route} .* s .* 0\.\d+ .* \d+%", text)
     picture = (tmp_path / "out" / "pcp-iris.png").read_bytes()
     assert picture.startswith(b"\x89PNG") and len(picture) > 20_000
 

@@ -215,7 +215,7 @@ def test_it_yields_an_affinity_and_no_kernel():
 
 
 def test_no_links_is_spectral_clustering_and_bad_mu_is_refused():
-    X, y = cl.datasets.blobs(60, 3, spread=0.5, random_state=0)
+    X, _ = cl.datasets.blobs(60, 3, spread=0.5, random_state=0)
     graph = cl.Graph.knn(X, n_neighbors=6)
     labels = cl.SRCP(graph, cl.Links(60)).solve().cluster(3, random_state=0)
     np.testing.assert_array_equal(labels, cl.clustering.spectral(graph.W, 3, random_state=0))

@@ -1,7 +1,7 @@
 r"""A primal-dual interior-point method for least squares over the cone, in the few unknowns of M.
 
-With :math:`f(M) = \|R \operatorname{svec}(M) - d\|^2 + c_0` the solution has a semidefinite gradient Z with ZM = 0. Both are
-followed along :math:`MZ = \mu I`, μ → 0: with :math:`H = 2R^\top R` a step solves
+With :math:`f(M) = \|R \operatorname{svec}(M) - d\|^2 + c_0` the solution has a semidefinite gradient Z with ZM = 0.
+Both are followed along :math:`MZ = \mu I`, μ → 0: with :math:`H = 2R^\top R` a step solves
 
 .. math:: \bigl(H + Z \circledast M^{-1}\bigr)\Delta m = \sigma\mu\, M^{-1} - \nabla f(M), \qquad
           (A \circledast B) X = \tfrac12(AXB + BXA),
