@@ -3,6 +3,7 @@ from __future__ import annotations
 import cvxpy as cp
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -171,8 +172,6 @@ def test_weights_can_be_said_in_four_ways():
     matrix = np.zeros((14, 14))
     matrix[links.must[:, 0], links.must[:, 1]] = weights
     by_pair = {(int(j), int(i)): w for (i, j), w in zip(links.must, weights, strict=True)}
-    import scipy.sparse as sp
-
     values = {
         cl.CCSR(graph, links, order=4, must_weight=said).solve().value
         for said in (weights, list(weights), by_pair, matrix, matrix.T, matrix + matrix.T, sp.csr_array(matrix))
@@ -184,8 +183,14 @@ def test_weights_can_be_said_in_four_ways():
         ([1.0], "must be a number, numbers by pair"),
         ({(0, 1): 1.0}, "has no number for the link"),
         ({0: 1.0}, "by pair must look like"),
-        ("a", "must hold numbers"),
+        ({(0, 99): 1.0}, "with points 0 … 13"),
+        ({(0, 1): 1.0, (1, 0): 2.0}, "two different numbers"),
+        ({(0, 1): "1"}, "must be a number"),
+        ("a", "must be a number"),
         (True, "must be a number"),
+        (weights > 0, "must hold real numbers"),
+        (np.full((14, 14), np.nan), "NaN"),
+        (sp.csr_array(matrix * 1j), "must hold real numbers"),
         (matrix + 2 * matrix.T, "make it symmetric"),
     ):
         with pytest.raises(cl.InvalidInput, match=f"must_weight.*{words}"):
@@ -242,6 +247,20 @@ def test_orders_too_large_for_the_route_are_not_silently_given_to_a_solver(monke
     with pytest.raises(cl.FormUnavailable, match="order 4 is too much.*name a form or a solver"):
         instance().solve()
     assert instance().solve(solver="CLARABEL").plan.solver == "CLARABEL"
+
+
+@pytest.mark.parametrize("solver", [None, "CLARABEL"])
+def test_eight_digits_where_directions_are_hardly_seen(solver):
+    # 93 of 120 eigenvalues of B are above rounding here: a root of it would lose the small singular values.
+    X, y = cl.datasets.load("iris")
+    problem = cl.CCSR(cl.Graph.knn(X), cl.Links.sample(y, per_class=3, random_state=0))
+    solution = problem.solve(solver=solver, accuracy=1e-8)
+    assert solution.status is cl.Status.OPTIMAL and solution.certificate.relative_gap < 1e-8
+
+
+def test_a_clustering_is_no_point_of_it():
+    with pytest.raises(cl.CvxlinkError, match="a clustering is no point of CCSR"):
+        instance().solve().relaxation_gap(np.arange(14) % 3)
 
 
 def test_limits_and_progress(capsys):

@@ -181,6 +181,15 @@ def test_eigenvectors_by_products_and_by_inversion_agree():
     np.testing.assert_allclose(abs((V * U).sum(axis=0)), 1, atol=1e-6)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_eigenvalues_of_many_components_alike(seed):
+    # Lanczos's method sees one direction of each eigenspace from where it starts; a check from there is as blind.
+    block = cl.Graph.knn(np.random.default_rng(seed).standard_normal((150, 20)), n_neighbors=5).W
+    graph = cl.Graph.from_affinity(sp.block_diag([block] * 8))
+    exact = np.linalg.eigvalsh(graph.laplacian().toarray())[:15]
+    np.testing.assert_allclose(graph.smoothest(15)[0], exact, atol=1e-8)
+
+
 def test_products_notice_an_eigenvalue_that_they_missed(monkeypatch):
     from cvxlink import graph as module
 

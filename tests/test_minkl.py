@@ -112,6 +112,35 @@ class TestBounds:
         solution = hard(must=bound, cannot=bound).solve()
         assert solution.status is cl.Status.OPTIMAL and solution.certificate.relative_gap < 1e-6
 
+    def test_bounds_that_drown_in_rounding_are_refused(self):
+        for options, least in (({"must_bound": 1e-12}, "1e-10"), ({"must_noise": 1e-7}, "1e-05")):
+            with pytest.raises(cl.InvalidInput, match=f"cannot be told from zero beside a kernel.*at least {least}"):
+                cl.MinKL(prior(), cl.Links(10, LINKS.must), **options)
+        # What is tight depends on the kernel.
+        cl.MinKL(1e-6 * prior(), cl.Links(10, LINKS.must), must_bound=1e-12)
+
+    @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e7])
+    @pytest.mark.parametrize("level", [1.1e-10, 1e-7, 1e-3])
+    def test_certificates_at_the_edge_of_rounding(self, scale, level):
+        pairs = [(i, j) for i in range(4) for j in range(i)]
+        K = scale * (np.eye(4) + 0.3)
+        # Every pair of four points: the three directions of differences have variance g/2 each, g = 2·scale.
+        soft = cl.MinKL(K, cl.Links(4, pairs), must_noise=np.sqrt(1.3 * scale * level)).solve()
+        optimum = 4 + 3 * np.log1p(4 * scale / (1.3 * scale * level))  # the Laplacian of K₄ has the eigenvalue 4
+        assert soft.certificate.lower_bound <= optimum + 1e-12 <= soft.certificate.upper_bound + 1e-11
+        assert soft.status is cl.Status.OPTIMAL
+        hard = cl.MinKL(K, cl.Links(4, pairs), must_bound=1.3 * scale * level).solve()
+        # All bounds bind: the three variances shrink from scale to a/2, so n + 3(log(2·scale/a) + a/(2·scale) − 1).
+        ratio = 1.3 * level / 2
+        optimum = 4 + 3 * (-np.log(ratio) + ratio - 1)
+        assert hard.certificate.lower_bound <= optimum + 1e-12 <= hard.certificate.upper_bound + 1e-11
+        assert hard.status is cl.Status.OPTIMAL
+
+    def test_multipliers_too_large_to_evaluate_give_no_bound(self):
+        problem = hard(np.eye(4) + 0.3, cl.Links.from_labels(np.zeros(4, dtype=int)))
+        certificate = cl.certify(problem, {"K": problem.prior}, {"must": np.full(6, -1e16)})
+        assert certificate.lower_bound is None and "too large" in certificate.basis
+
     def test_the_dual_bound_holds_for_any_multipliers(self):
         problem, rng = hard(), np.random.default_rng(0)
         solution = problem.solve(accuracy=1e-8)

@@ -137,6 +137,39 @@ def test_routes_refuse_what_they_cannot_do(monkeypatch):
         instance().solve()
 
 
+@pytest.mark.parametrize("mu", [1e-12, 1e-8])
+@pytest.mark.parametrize("normalized", [True, False])
+def test_bounds_hold_where_rounding_is_all_there_is(mu, normalized):
+    # For mu → 0 the solution is known: only the null space of L is left, up to O(mu).
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        W = np.triu(rng.random((6, 6)), 1)
+        graph = cl.Graph.from_affinity(W + W.T)
+        links = cl.Links(6, must=[(i, j) for i in range(6) for j in range(i) if rng.random() < 0.5])
+        problem = cl.SRCP(graph, links, mu=mu, normalized=normalized)
+        v = np.sqrt(graph.degrees) if normalized else np.ones(6)
+        v /= np.linalg.norm(v)
+        Y = links.matrix.toarray()
+        limit = v @ Y @ v
+        for route in problem.routes:
+            if route == "spreading":  # it would take a billion steps
+                continue
+            certificate = problem.solve(route=route, strict=False).certificate
+            F = problem.solve(route=route, strict=False).propagated
+            assert np.linalg.norm(F - limit * np.outer(v, v)) <= certificate.distance + 100 * mu
+            assert certificate.lower_bound <= mu * (np.sum(Y**2) - limit**2) * (1 + 100 * mu)
+
+
+def test_spreading_with_hardly_any_mu_says_that_it_is_not_there_yet():
+    problem = cl.SRCP(path_graph(3), cl.Links(3, must=[(0, 1)]), mu=1e-17)
+    assert problem.solve(route="spreading", strict=False).status is not cl.Status.OPTIMAL
+
+
+def test_subsets_of_links_have_no_kernels_to_average():
+    with pytest.raises(cl.InvalidInput, match="SRCP yields no kernels to average"):
+        instance().solve_resampled(2, 3)
+
+
 def test_spreading_can_be_stopped():
     solution = instance(mu=1e-7).solve(route="spreading", time_limit=1e-6, strict=False)
     assert solution.status is cl.Status.LIMIT and solution.certificate.distance > 0

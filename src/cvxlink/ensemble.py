@@ -77,6 +77,10 @@ def solve_resampled(
 ) -> Ensemble:
     """Solve on bootstrap subsets of the links; see :meth:`LinkedGraphProblem.solve_resampled`."""
     count, n_links = as_count(n_subsets, "n_subsets", 1), as_count(n_links, "n_links", 1)
+    if not problem.yields_kernel:
+        raise InvalidInput(
+            f"{type(problem).__name__} yields no kernels to average; it takes all links at once: solve()"
+        )
     if not len(problem.links):
         raise InvalidInput("there are no links to draw from")
     if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral) or n_jobs == 0):

@@ -312,11 +312,12 @@ def _by_lanczos(L: sp.csr_array, count: int) -> tuple[np.ndarray, np.ndarray] | 
 def _by_products(L: sp.csr_array, count: int) -> tuple[np.ndarray, np.ndarray] | None:
     """Run Lanczos's method on size − L, whose largest eigenvalues belong to the smallest ones of L.
 
-    It may find a multiple eigenvalue too few times. So it is run once more, orthogonally to what was found: nothing
-    smaller than the last eigenvalue may turn up.
+    It may find a multiple eigenvalue too few times, as it sees one direction of each eigenspace from where it starts.
+    So it is run once more, from elsewhere and orthogonally to what was found: nothing smaller than the last
+    eigenvalue may turn up.
     """
     n, size = L.shape[0], float(abs(L).sum(axis=1).max())
-    start = np.random.default_rng(0).standard_normal(n)
+    start, elsewhere = np.random.default_rng(0).standard_normal((2, n))
     flipped = sp.csr_array(size * sp.eye_array(n) - L)
     try:
         eigenvalues, vectors = sp.linalg.eigsh(
@@ -329,7 +330,7 @@ def _by_products(L: sp.csr_array, count: int) -> tuple[np.ndarray, np.ndarray] |
             return product - vectors @ (vectors.T @ product)
 
         rest = sp.linalg.LinearOperator((n, n), matvec=deflated, dtype=float)
-        other = sp.linalg.eigsh(rest, 1, which="LA", tol=1e-8, v0=start, maxiter=30, return_eigenvectors=False)
+        other = sp.linalg.eigsh(rest, 1, which="LA", tol=1e-8, v0=elsewhere, maxiter=30, return_eigenvectors=False)
     except sp.linalg.ArpackError:
         return None
     return (eigenvalues, vectors) if size - other[0] > eigenvalues[-1] - 1e-7 * size else None

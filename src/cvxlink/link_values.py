@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -30,14 +30,15 @@ def as_link_values(given: Any, pairs: np.ndarray, n: int, name: str) -> LinkValu
     name : str
         The name of the argument, for messages.
     """
-    if isinstance(given, Real) and not isinstance(given, bool | np.bool_):
-        return float(given)
+    if np.ndim(given) == 0 and not isinstance(given, Mapping) and not sp.issparse(given):
+        return _number(given.item() if isinstance(given, np.ndarray) else given, name)
     if isinstance(given, Mapping):
-        try:
-            return {(min(i, j), max(i, j)): float(value) for (i, j), value in given.items()}
-        except (TypeError, ValueError) as error:
-            raise InvalidInput(f"{name} by pair must look like {{(0, 1): 0.5}}") from error
+        return _by_pair(given, n, name)
+    if (given if sp.issparse(given) else np.asarray(given)).dtype.kind not in "iuf":
+        raise InvalidInput(f"{name} must hold real numbers")
     values = sp.csr_array(given) if sp.issparse(given) else real_array(given, name)
+    if not np.isfinite(values.data if sp.issparse(values) else values).all():
+        raise InvalidInput(f"{name} holds NaN or infinity; all its numbers must be finite")
     if values.shape == (n, n):
         i, j = pairs.T
         one, other = (np.asarray(values[side]).ravel() for side in ((i, j), (j, i)))
@@ -54,6 +55,26 @@ def as_link_values(given: Any, pairs: np.ndarray, n: int, name: str) -> LinkValu
             f"numbers in the order of the links; its shape is {values.shape}"
         )
     return dict(zip(map(tuple, pairs.tolist()), found.tolist(), strict=True))
+
+
+def _number(given: Any, name: str) -> float:
+    if isinstance(given, bool | np.bool_) or not isinstance(given, Real):
+        raise InvalidInput(
+            f"{name} must be a number, numbers by pair {{(i, j): …}}, a matrix or an array, not {given!r}"
+        )
+    return float(given)
+
+
+def _by_pair(given: Mapping, n: int, name: str) -> dict[tuple[int, int], float]:
+    values: dict[tuple[int, int], float] = {}
+    for pair, value in given.items():
+        whole = isinstance(pair, tuple) and len(pair) == 2 and all(isinstance(end, Integral) for end in pair)
+        if not whole or not 0 <= min(pair) < max(pair) < n:
+            raise InvalidInput(f"{name} by pair must look like {{(0, 1): 0.5}}, with points 0 … {n - 1}, not {pair!r}")
+        key = int(min(pair)), int(max(pair))
+        if values.setdefault(key, _number(value, name)) != float(value):
+            raise InvalidInput(f"{name} has two different numbers for the link {key}")
+    return values
 
 
 def on_links(values: LinkValues, pairs: np.ndarray, name: str, positive: bool = True) -> np.ndarray:

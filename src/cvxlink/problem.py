@@ -43,6 +43,8 @@ class Problem(ABC):
         What the program is called among ``forms``; "paper" where it is printed in one.
     ``convex``
         False for a program that only a route of its own can solve.
+    ``yields_kernel``
+        False for a method that yields an affinity and no kernel.
     ``equivalents``
         Other programs with the same optimum, by the name of the form.
     :meth:`linear_sdp`
@@ -59,6 +61,7 @@ class Problem(ABC):
     declared_form: ClassVar[str] = "declared"
     cluster_method: ClassVar[str] = "kernel-kmeans"
     convex: ClassVar[bool] = True
+    yields_kernel: ClassVar[bool] = True
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Forget, in a subclass that declares another program, what was said about the one it inherits."""

@@ -208,11 +208,11 @@ class Solution(LearntKernel):
         return self.certificate.value if self.certificate else float("nan")
 
     def _learnt(self) -> Matrix:
+        name = type(self.problem).__name__
+        if not self.problem.yields_kernel:
+            raise CvxlinkError(f"{name} yields an affinity and no kernel; use affinity, or cluster by 'spectral'")
         kernel = self.problem.kernel_of(self._present())
         if kernel is None:
-            name = type(self.problem).__name__
-            if self._own_affinity(None) is not None:
-                raise CvxlinkError(f"{name} yields an affinity and no kernel; use affinity, or cluster by 'spectral'")
             raise CvxlinkError(
                 f"{name} yields no kernel: it has no single symmetric matrix variable; "
                 f"override kernel_of(values) or embedding_of(values) to say what to cluster"
@@ -237,6 +237,8 @@ class Solution(LearntKernel):
         """Return how far a clustering is from the bound this solution certifies."""
         from .proofs import certify
 
+        if self.problem.structure is not None:
+            raise CvxlinkError(f"a clustering is no point of {type(self.problem).__name__}, as it is one of PCP and KP")
         if self.certificate is None or self.certificate.lower_bound is None:
             raise CvxlinkError("there is no certified bound to compare a clustering with")
         (name, *others) = self.values

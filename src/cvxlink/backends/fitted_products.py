@@ -1,7 +1,7 @@
 r"""A primal-dual interior-point method for least squares over the cone, in the few unknowns of M.
 
-With :math:`f(M) = \|R \operatorname{svec}(M) - d\|^2 + c_0` the solution has a semidefinite gradient Z with ZM = 0.
-Both are followed along :math:`MZ = \mu I`, μ → 0: with :math:`H = 2R^\top R` a step solves
+With :math:`f(M) = x^\top B x + b^\top x + c`, :math:`x = \operatorname{svec}(M)`, the solution has a semidefinite
+gradient Z with ZM = 0. Both are followed along :math:`MZ = \mu I`, μ → 0: with :math:`H = 2B` a step solves
 
 .. math:: \bigl(H + Z \circledast M^{-1}\bigr)\Delta m = \sigma\mu\, M^{-1} - \nabla f(M), \qquad
           (A \circledast B) X = \tfrac12(AXB + BXA),
@@ -89,8 +89,8 @@ class _Path:
 
     def __init__(self, structure: FittedProducts) -> None:
         self.n, self.m = structure.U.shape
-        self.R, self.d, self.rest = structure.compact
-        self.H = 2 * self.R.T @ self.R
+        B, self.b, self.c = structure.symmetric_quadratic
+        self.H = 2 * B
         self.basis = svec_basis(self.m)
         self.i, self.j = np.triu_indices(self.m)
         self.scale = np.where(self.i == self.j, np.sqrt(0.5), 1.0)
@@ -107,15 +107,14 @@ class _Path:
         return (self.basis @ x).reshape(self.m, self.m)
 
     def gradient(self, M: np.ndarray) -> np.ndarray:
-        return self.matrix(2 * self.R.T @ (self.R @ self.svec(M) - self.d))
+        return self.matrix(self.H @ self.svec(M) + self.b)
 
     def certified(self, M: np.ndarray) -> tuple[float, float]:
         """Return the value at M, and how far above the optimum it can be (see :mod:`cvxlink.structures.quadratic`)."""
-        misfit = self.R @ self.svec(M) - self.d
-        G = self.gradient(M)
+        x, G = self.svec(M), self.gradient(M)
         delta = max(0.0, -float(np.linalg.eigvalsh(G)[0]))
         gap = float(np.sum(G * M)) + delta * float(np.trace(M)) + self.n * delta**2 / 4
-        return float(misfit @ misfit) + self.rest, gap
+        return float(x @ (self.H @ x) / 2 + self.b @ x) + self.c, gap
 
     def start(self) -> tuple[np.ndarray, np.ndarray]:
         """Unit length on average, and a multiplier as large as the gradient there."""

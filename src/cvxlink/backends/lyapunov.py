@@ -107,10 +107,10 @@ class Spreading(LyapunovRoute):
         status, reason = Status.INACCURATE, f"stopped after {MOST_ITERATIONS} iterations"
         while len(history) < MOST_ITERATIONS:
             # ½α(SF + FS) + (1−α)Y with S = I − L
-            following = structure.add_links(alpha * F - alpha / 2 * structure.smoothed(F), 1 - alpha)
+            following = structure.add_links(alpha * F - alpha / 2 * structure.smoothed(F), alpha * structure.mu)
             step = float(np.linalg.norm(following - F))
             F = following
-            history.append(step * alpha / (1 - alpha))
+            history.append(step / structure.mu)  # α/(1 − α) = 1/μ
             if verbose:
                 print(f"{len(history):4d}  within {history[-1]:.2e} of the solution")
             if history[-1] <= accuracy * float(np.linalg.norm(F)):

@@ -86,7 +86,11 @@ def _maximise(
     best, least, since, history = x, np.inf, 0, list[float]()
     status, reason = Status.INACCURATE, f"stopped after {MOST_ITERATIONS} iterations"
     for iteration in range(MOST_ITERATIONS + 1):
-        V, logarithm = shrunk(R, x)
+        try:
+            V, logarithm = shrunk(R, x)
+        except np.linalg.LinAlgError:
+            reason = f"no further progress after {iteration} iterations"
+            break
         H = V.T @ V
         h = np.diag(H)
         # K̄(x) scaled by 1/t satisfies every bound; its value, less the dual value, is the gap.

@@ -23,6 +23,8 @@ from ..validation import as_kernel, as_positive
 
 ALGORITHMS = ("auto", "A", "B")
 LINK_ARGUMENTS = ("must_bound", "cannot_bound", "must_noise", "cannot_noise")
+# Bounds and squared noise below this fraction of the kernel cannot be told from zero in what remains of its digits.
+LEAST_LEVEL = 1e-10
 # A kernel counts as positive definite if its least eigenvalue is above this fraction of its largest: less is rounding.
 LEAST_EIGENVALUE = 1e-10
 
@@ -103,6 +105,7 @@ class MinKL(Problem):
             raise InvalidInput(f"algorithm must be 'auto', 'A' or 'B', not {self.algorithm!r}")
         self._check_bounds_or_noise()
         self._check_positive_definite()
+        self._check_levels()
 
     def _check_bounds_or_noise(self) -> None:
         given = {name for name in LINK_ARGUMENTS if getattr(self, name) is not None}
@@ -132,6 +135,17 @@ class MinKL(Problem):
             f"the kernel is not positive definite: its least eigenvalue is {least:.3g}, its largest {most:.3g}, and at "
             f"least {lack:.3g} is missing on the diagonal; jitter='smallest' adds that"
         )
+
+    def _check_levels(self) -> None:
+        least = LEAST_LEVEL * float(np.diag(self.prior).max())
+        for kind, levels in zip(("must", "cannot"), self.levels, strict=True):
+            bounds = levels**2 if self.is_soft else levels
+            if (bounds < least).any():
+                name, smallest = (f"{kind}_noise", np.sqrt(least)) if self.is_soft else (f"{kind}_bound", least)
+                raise InvalidInput(
+                    f"{name} of {levels[bounds.argmin()]:.3g} cannot be told from zero beside a kernel with "
+                    f"{np.diag(self.prior).max():.3g} on its diagonal; give at least {smallest:.2g}"
+                )
 
     @cached_property
     def _extreme_eigenvalues(self) -> tuple[float, float]:
@@ -254,7 +268,7 @@ class MinKL(Problem):
         return np.maximum(self._one_cannot_link_at_a_time(), 0)
 
     def _one_cannot_link_at_a_time(self) -> np.ndarray:
-        r"""Return the entrywise least of the kernels with all must-links and one cannot-link each.
+        r"""Return the entrywise least of kernels, each the nearest to that of the must-links with one cannot-link.
 
         With v = K^m u and g = uᵀK^m u one more link is a rank-one update :math:`K^m - c\,vv^\top`: c = 1/(ε² + g) for
         an observation; for a bound β < g it is (g − β)/g², which makes uᵀK̄u = β.

@@ -58,6 +58,7 @@ class SRCP(LinkedGraphProblem):
     cites = Citation("fu2011", equation="3")
     declared_form = "quadratic"
     cluster_method = "spectral"
+    yields_kernel = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -99,10 +100,6 @@ class SRCP(LinkedGraphProblem):
             partial(self.graph.smoothest, self.graph.n, self.normalized),
             is_contraction=self.normalized,  # the eigenvalues of L̄ are between 0 and 2
         )
-
-    def kernel_of(self, values: Arrays) -> None:
-        """None: F has eigenvalues of both signs."""
-        return None
 
     def propagated_of(self, values: Arrays) -> np.ndarray:
         """The propagated links."""

@@ -18,36 +18,39 @@ def certify_nearness(program: Nearness, point: Mapping[str, np.ndarray], duals: 
     K = (point["K"] + point["K"].T) / 2
     asymmetry = float(abs(point["K"] - K).max())
     with threads_for(program.n):
-        eigenvalue = float(np.linalg.eigvalsh(K)[0])
+        eigenvalues = np.linalg.eigvalsh(K)
         lengths = program.squared_lengths(K)
-        violations = {"psd": max(0.0, -eigenvalue)}
+        violations = {"psd": max(0.0, -float(eigenvalues[0]))}
         if asymmetry:
             violations["K domain"] = asymmetry
         value = upper = program.value(K)
-        conditions, multipliers = {}, np.zeros(program.n_links)
+        scale, conditions, multipliers = float(abs(K).max()), {}, program.weights
         basis = "the optimum, n + log det(I + Λ^½GΛ^½) with Λ = 1/ε²"
         if program.bounds is not None:
             excess = lengths - program.bounds
             for name, group in program.groups.items():
                 violations[name] = float(np.maximum(excess[group], 0).max(initial=0.0))
             # Every bound holds for a small enough multiple of a kernel.
-            upper = program.value(K * min(1.0, float((program.bounds / lengths).min(initial=1.0))))
-            given = _multipliers(program, duals)
-            if given is None:
-                return Certificate(value, violations, None, upper, eigenvalue, basis="there are no multipliers")
-            multipliers = given
+            share = min(1.0, float((program.bounds / np.maximum(lengths, program.bounds)).min(initial=1.0)))
+            upper = program.value(K * share)
+            scale = min(scale, float(program.bounds.min(initial=np.inf)))
+            multipliers = _multipliers(program, duals)
             basis = "dual value n + log det(I + Λ^½GΛ^½) − aᵀλ"
-            conditions["complementarity Σ λ(a − uᵀKu)"] = float(-multipliers @ excess)
-        lower = program.bound(multipliers)
+            if multipliers is not None:
+                conditions["complementarity Σ λ(a − uᵀKu)"] = float(-multipliers @ excess)
+        upper += program.rounding(eigenvalues)
+        lower = None if multipliers is None else program.bound(multipliers)
+    if lower is None or not np.isfinite(lower):
+        lower, basis = None, "there are no multipliers" if multipliers is None else "the multipliers are too large"
     return Certificate(
         value,
         violations,
         lower,
-        upper,
-        eigenvalue,
+        upper if np.isfinite(upper) else None,
+        float(eigenvalues[0]),
         basis=basis,
         conditions=conditions,
-        scale=float(abs(K).max()),
+        scale=scale,
     )
 
 

@@ -16,7 +16,8 @@ form.
 
 Everything is done on the factor R of :math:`G = R^\top R`, with at most as many rows as there are linked points:
 :math:`h = \operatorname{diag}(U^\top\bar K U)` are the squared lengths of the columns of :math:`T^{-1}R`, where
-:math:`TT^\top = I + R\Lambda R^\top`. Nothing is subtracted, so nothing cancels.
+:math:`TT^\top = I + R\Lambda R^\top`: a sum of squares, in which nothing cancels. In the entries of :math:`\bar K`
+itself bounds far below those of K drown in rounding.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 from numpy.linalg import cholesky
+
+EPSILON = float(np.finfo(float).eps)
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,11 +88,24 @@ class Nearness:
         return self.prior - half.T @ half
 
     def bound(self, multipliers: np.ndarray) -> float:
-        """Return a number that no feasible point goes below, for any multipliers."""
-        if self.weights is not None:
-            return self.n + shrunk(self.R, self.weights)[1]
-        assert self.bounds is not None
-        return self.n + shrunk(self.R, multipliers)[1] - float(self.bounds @ multipliers)
+        """Return a number that no feasible point goes below, for any multipliers; −∞ where rounding leaves none."""
+        try:
+            V, logarithm = shrunk(self.R, multipliers)
+        except np.linalg.LinAlgError:
+            return -np.inf
+        cost = 0.0 if self.bounds is None else float(self.bounds @ multipliers)
+        # What rounding in R does: log det(I + ΛG) changes by tr((I + ΛG)⁻¹Λ ΔG), and the diagonal of (I + ΛG)⁻¹Λ is
+        # λ(1 − λh).
+        changed = multipliers * np.clip(1 - multipliers * (V**2).sum(axis=0), 0, 1)
+        rounding = float(np.diag(self.prior).max(initial=0)) * float(changed.sum()) * np.sqrt(self.n)
+        return self.n + logarithm - cost - 4 * EPSILON * (rounding + logarithm + cost)
+
+    def rounding(self, eigenvalues: np.ndarray) -> float:
+        """Return what rounding can make of the value at a kernel with these eigenvalues."""
+        if eigenvalues[0] <= 0:
+            return np.inf
+        inverses = float((1 / eigenvalues).sum())
+        return EPSILON * float(np.sqrt(self.n)) * float(np.diag(self.prior).max()) * inverses
 
     def value(self, kernel: np.ndarray) -> float:
         """Return the objective at a kernel; infinity where it is not positive definite."""

@@ -21,7 +21,7 @@ H\rangle = \sum a_i`,
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -30,6 +30,8 @@ import scipy.sparse as sp
 
 # Rows of the least-squares problem in memory at once: few enough to stay in the cache.
 CHUNK = 2000
+
+Coefficients = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,46 +96,56 @@ class FittedProducts:
 
     # ------------------------------------------------------------------ as a quadratic
 
-    def _assembled(self, rows: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> tuple[np.ndarray, np.ndarray, float]:
-        """Return B, b and c of equation (19), by matrix products.
-
-        ``rows`` makes of some u_i and u_j, one a row each, the coefficients of u_iᵀMu_j in the entries of M.
-        """
-        B, b = 0.0, 0.0
+    def _rows(self, coefficients: Coefficients) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield rows of the least-squares problem, some at a time, and their targets, times the root of the weights."""
         for first in range(0, len(self.pairs), CHUNK):
             part = slice(first, first + CHUNK)
             u_i, u_j = (self.U[ends] for ends in self.pairs[part].T)
             root = np.sqrt(self.weights[part])
-            S = rows(u_i * root[:, None], u_j)
+            yield coefficients(u_i * root[:, None], u_j), self.targets[part] * root
+
+    def _assembled(self, coefficients: Coefficients) -> tuple[np.ndarray, np.ndarray, float]:
+        """Return B, b and c of equation (19), by matrix products."""
+        B, b = 0.0, 0.0
+        for S, t in self._rows(coefficients):
             B = B + S.T @ S
-            b = b - 2 * ((self.targets[part] * root) @ S)
+            b = b - 2 * (t @ S)
         return np.asarray(B), np.asarray(b), float(self.weights @ self.targets**2)
 
     @cached_property
     def quadratic(self) -> tuple[np.ndarray, np.ndarray, float]:
         """B, b and c with f(M) = zᵀBz + bᵀz + c, z = vec(M): equations (18) and (19)."""
+        return self._assembled(_vec_coefficients)
 
-        def vec(u_i: np.ndarray, u_j: np.ndarray) -> np.ndarray:  # s = vec(u_j u_iᵀ)
-            return (u_i[:, :, None] * u_j[:, None, :]).reshape(len(u_i), -1)
-
-        return self._assembled(vec)
+    @cached_property
+    def symmetric_quadratic(self) -> tuple[np.ndarray, np.ndarray, float]:
+        """The same with z = svec(M)."""
+        return self._assembled(_svec_coefficients)
 
     @cached_property
     def compact(self) -> tuple[np.ndarray, np.ndarray, float]:
-        """R, d and c₀ with f(M) = ‖R svec(M) − d‖² + c₀."""
-        above, below = np.triu_indices(self.order)
-        scale = np.where(above == below, 0.5, np.sqrt(0.5))
+        """R, d and c₀ with f(M) = ‖R svec(M) − d‖² + c₀.
 
-        def svec(u_i: np.ndarray, u_j: np.ndarray) -> np.ndarray:
-            return (u_i[:, above] * u_j[:, below] + u_i[:, below] * u_j[:, above]) * scale
+        They are an orthogonal factor of the rows, not a root of B: that would lose half of the digits.
+        """
+        size = self.order * (self.order + 1) // 2
+        triangle = np.zeros((0, size + 1))
+        for S, t in self._rows(_svec_coefficients):
+            triangle = np.asarray(np.linalg.qr(np.vstack([triangle, np.column_stack([S, t])]), mode="r"))
+        rest = float(triangle[size, size] ** 2) if len(triangle) > size else 0.0
+        return triangle[:size, :size], triangle[:size, size], rest
 
-        B, b, c = self._assembled(svec)
-        eigenvalues, vectors = np.linalg.eigh(B)
-        # With fewer points and links than entries of M, some directions are not seen by any of them.
-        seen = eigenvalues > len(B) * np.finfo(float).eps * eigenvalues[-1]
-        root = np.sqrt(eigenvalues[seen])
-        d = -(vectors[:, seen].T @ b) / (2 * root)
-        return root[:, None] * vectors[:, seen].T, d, max(0.0, c - float(d @ d))
+
+def _vec_coefficients(u_i: np.ndarray, u_j: np.ndarray) -> np.ndarray:
+    """Return s = vec(u_j u_iᵀ), one a row: the coefficients of u_iᵀMu_j in vec(M)."""
+    return (u_i[:, :, None] * u_j[:, None, :]).reshape(len(u_i), -1)
+
+
+def _svec_coefficients(u_i: np.ndarray, u_j: np.ndarray) -> np.ndarray:
+    """Return the coefficients of u_iᵀMu_j in svec(M)."""
+    above, below = np.triu_indices(u_i.shape[1])
+    scale = np.where(above == below, 0.5, np.sqrt(0.5))
+    return (u_i[:, above] * u_j[:, below] + u_i[:, below] * u_j[:, above]) * scale
 
 
 def svec_basis(m: int) -> sp.csr_array:
