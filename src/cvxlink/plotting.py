@@ -78,7 +78,7 @@ def plot_kernel(K: np.ndarray, labels: Any = None, ax: Axes | None = None, title
 def plot_convergence(solution: Solution, ax: Axes | None = None, title: str = "") -> Axes:
     """Draw how far off each iteration was, on a logarithmic scale, for routes that keep a history."""
     if not solution.history:
-        raise InvalidInput("the solution kept no history; SRCP's route 'spreading' does, and MinKL's route 'dual'")
+        raise InvalidInput("the solution kept no history; routes that iterate do, 'spreading' for one")
     ax = _axes(ax)
     ax.semilogy(np.arange(1, len(solution.history) + 1), np.maximum(solution.history, 1e-300), color=COLOURS[0])
     ax.set(title=title, xlabel="iteration", ylabel="how far off, at most")

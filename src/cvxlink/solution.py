@@ -186,8 +186,8 @@ class Solution(LearntKernel):
     timings, plan, iterations, options
         What was done, and with which solver options.
     history : tuple of floats
-        How far off each iteration was, for routes that keep it: for spreading a bound on the distance to the solution,
-        for the dual route the gap. Draw it with ``plotting.plot_convergence``.
+        How far off each iteration was, for routes that iterate: for spreading a bound on the distance to the solution,
+        for the others the relative gap. Draw it with ``plotting.plot_convergence``.
     """
 
     problem: Problem

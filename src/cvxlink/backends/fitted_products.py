@@ -12,23 +12,21 @@ a positive definite system of order m(m+1)/2, whether H is singular or not, and
 
 from __future__ import annotations
 
-from time import perf_counter
-
 import numpy as np
 import scipy.linalg
 
 from ..problem import Problem
-from ..status import Status
 from ..structures import FittedProducts
 from ..structures.quadratic import svec_basis
 from ..threads import threads_for
 from .base import Attempt, Route
+from .iteration import Iteration
 
 # A step factorises a dense matrix of order m(m+1)/2.
 LARGEST_ORDER = 100
-MOST_ITERATIONS = 100
 TO_THE_BOUNDARY = 0.98
-PATIENCE = 5
+
+_Pair = tuple[np.ndarray, np.ndarray]  # M and Z
 
 
 class InteriorLeastSquares(Route):
@@ -50,38 +48,20 @@ class InteriorLeastSquares(Route):
     def run(self, problem: Problem, accuracy: float, time_limit: float | None, verbose: bool) -> Attempt:
         """Solve until the gap is below ``accuracy`` times 1 + |value|, or no longer shrinks."""
         structure: FittedProducts = problem.structure
-        start = perf_counter()
+        iteration = Iteration(accuracy, time_limit, verbose)
         with threads_for(len(structure.U)):
             path = _Path(structure)
         with threads_for(path.size):
-            return self._run(path, accuracy, time_limit, verbose, start)
-
-    def _run(self, path: _Path, accuracy: float, time_limit: float | None, verbose: bool, start: float) -> Attempt:
-        M, Z = path.start()
-        best, least, since = M, np.inf, 0
-        status, reason, iteration = Status.INACCURATE, f"stopped after {MOST_ITERATIONS} iterations", 0
-        history: list[float] = []
-        for iteration in range(MOST_ITERATIONS + 1):
-            value, gap = path.certified(M)
-            history.append(gap)
-            if gap < least:
-                best, least, since = M, gap, 0
-            if verbose:
-                print(f"{iteration:3d}  value {value:.10g}  gap {gap:.2e}")
-            if least <= accuracy * (1 + abs(value)):
-                status, reason = Status.OPTIMAL, f"converged in {iteration} iterations"
-                break
-            if time_limit is not None and perf_counter() - start > time_limit:
-                status, reason = Status.LIMIT, f"stopped after {time_limit:g} s"
-                break
-            following = path.step(M, Z)
-            if following is None or since == PATIENCE:
-                reason = f"no further progress after {iteration} iterations"
-                break
-            (M, Z), since = following, since + 1
-        duals = {"psd": path.gradient(best)}
-        seconds = perf_counter() - start
-        return Attempt(status, reason, {"M": best}, duals, 0.0, seconds, iteration, tuple(history))
+            point: _Pair | None = path.start()
+            while point is not None:
+                value, gap = path.certified(point[0])
+                if not iteration.goes_on(point, gap / (1 + abs(value)), f"value {value:.10g}  gap {gap:.2e}"):
+                    break
+                point = path.step(*point)
+            else:
+                iteration.stalls()
+            M = iteration.best[0]
+            return iteration.attempt({"M": M}, {"psd": path.gradient(M)})
 
 
 class _Path:
@@ -116,7 +96,7 @@ class _Path:
         gap = float(np.sum(G * M)) + delta * float(np.trace(M)) + self.n * delta**2 / 4
         return float(x @ (self.H @ x) / 2 + self.b @ x) + self.c, gap
 
-    def start(self) -> tuple[np.ndarray, np.ndarray]:
+    def start(self) -> _Pair:
         """Unit length on average, and a multiplier as large as the gradient there."""
         M = np.eye(self.m) * self.n / self.m
         return M, np.eye(self.m) * max(float(np.linalg.norm(self.gradient(M), 2)), 1e-12 / self.n)
@@ -130,7 +110,7 @@ class _Path:
 
         return (term(A, B) + term(B, A)) / 2 * self.scale[:, None] * self.scale[None, :]
 
-    def step(self, M: np.ndarray, Z: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+    def step(self, M: np.ndarray, Z: np.ndarray) -> _Pair | None:
         """Take one step; None where rounding leaves nothing to factorise."""
         try:
             lower_M, lower_Z = np.linalg.cholesky(M), np.linalg.cholesky(Z)

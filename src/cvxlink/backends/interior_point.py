@@ -24,7 +24,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from time import perf_counter
 
 import numpy as np
 import scipy.sparse as sp
@@ -32,16 +31,14 @@ import scipy.sparse as sp
 from ..errors import ReductionRefused
 from ..linear_sdp import LinearSDP
 from ..problem import Problem
-from ..status import Status
 from ..threads import threads_for
 from .base import Attempt, Route
+from .iteration import Iteration
 
 # Dense matrices of this order, and a dense system in as many multipliers, are what it can be asked to hold.
 LARGEST = 5000
 MOST_ITERATIONS = 100
 TO_THE_BOUNDARY = 0.95
-# A step that centres may widen the gap; so many in a row mean that rounding has the upper hand.
-PATIENCE = 5
 
 
 class InteriorPoint(Route):
@@ -73,34 +70,19 @@ class InteriorPoint(Route):
             return self._run(sdp, accuracy, time_limit, verbose)
 
     def _run(self, sdp: LinearSDP, accuracy: float, time_limit: float | None, verbose: bool) -> Attempt:
-        start = perf_counter()
+        iteration = Iteration(accuracy, time_limit, verbose, MOST_ITERATIONS)
         path = _Path(sdp)
-        iterate = best = path.start()
-        least, since = path.complementarity(best), 0
-        status, reason = Status.INACCURATE, f"stopped after {MOST_ITERATIONS} iterations"
-        iteration = 0
-        for iteration in range(MOST_ITERATIONS + 1):
-            value, gap = path.value(best), least
-            if verbose:
-                print(f"{iteration:3d}  value {value + sdp.offset:.10g}  gap {gap:.2e}")
-            if gap <= accuracy * max(abs(value), 1e-3):
-                status, reason = Status.OPTIMAL, f"converged in {iteration} iterations"
+        iterate: _Iterate | None = path.start()
+        while iterate is not None:
+            value, gap = path.value(iterate), path.complementarity(iterate)
+            progress = f"value {value + sdp.offset:.10g}  gap {gap:.2e}"
+            if not iteration.goes_on(iterate, gap / max(abs(value), 1e-3), progress):
                 break
-            if time_limit is not None and perf_counter() - start > time_limit:
-                status, reason = Status.LIMIT, f"stopped after {time_limit:g} s"
-                break
-            following = path.step(iterate)
-            if following is None or since == PATIENCE:
-                reason = f"no further progress after {iteration} iterations"
-                break
-            iterate, since = following, since + 1
-            if path.complementarity(iterate) < least:
-                best, least, since = iterate, path.complementarity(iterate), 0
-        iterate = best
-        values = {sdp.variable: iterate.X}
-        duals = {**sdp.split(iterate.y), sdp.cone: iterate.Z}
-        seconds = perf_counter() - start
-        return Attempt(status, reason, values, duals, solve_seconds=seconds, iterations=iteration)
+            iterate = path.step(iterate)
+        else:
+            iteration.stalls()
+        best = iteration.best
+        return iteration.attempt({sdp.variable: best.X}, {**sdp.split(best.y), sdp.cone: best.Z})
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,8 +25,8 @@ from ..status import Status
 from ..structures.nearness import Nearness, shrunk
 from ..threads import threads_for
 from .base import Attempt, Route
+from .iteration import Iteration
 
-MOST_ITERATIONS = 200
 # The Newton system is dense in the multipliers.
 MOST_LINKS = 10_000
 TO_THE_BOUNDARY = 0.99
@@ -54,71 +54,38 @@ class DualNewton(Route):
     def run(self, problem: Problem, accuracy: float, time_limit: float | None, verbose: bool) -> Attempt:
         """Solve until the gap is below ``accuracy`` times 1 + |value|, or no longer shrinks."""
         structure: Nearness = problem.structure
-        start = perf_counter()
+        iteration = Iteration(accuracy, time_limit, verbose, patience=PATIENCE)
         with threads_for(max(structure.n_links, structure.n)):
-            status, reason, multipliers, history = _maximise(structure, accuracy, time_limit, verbose)
-            kernel = structure.kernel(multipliers)
-        return Attempt(
-            status,
-            reason,
-            {"K": kernel},
-            {name: -multipliers[group] for name, group in structure.groups.items()},
-            solve_seconds=perf_counter() - start,
-            iterations=max(len(history) - 1, 0),
-            history=tuple(history),
-        )
+            multipliers = _maximised(structure, iteration)
+            values = {"K": structure.kernel(multipliers)}
+        return iteration.attempt(values, {name: -multipliers[group] for name, group in structure.groups.items()})
 
 
-def _maximise(
-    structure: Nearness, accuracy: float, time_limit: float | None, verbose: bool
-) -> tuple[Status, str, np.ndarray, list[float]]:
-    """Return the multipliers that maximise the dual function, and the gap at each iteration."""
+def _maximised(structure: Nearness, iteration: Iteration) -> np.ndarray:
+    """Return the multipliers that maximise the dual function."""
     a, n = structure.bounds, structure.n
     assert a is not None
-    if not len(a):
-        return Status.OPTIMAL, "there are no links", np.zeros(0), []
-    start = perf_counter()
     R = structure.R / np.sqrt(a)
     g = (R**2).sum(axis=0)
     # Alone, a link that binds (g > 1) has the multiplier 1 − 1/g.
-    x = np.maximum(1 - 1 / g, 0.1) / 2
-    s = np.maximum(1 - g, 0.1)
-    best, least, since, history = x, np.inf, 0, list[float]()
-    status, reason = Status.INACCURATE, f"stopped after {MOST_ITERATIONS} iterations"
-    for iteration in range(MOST_ITERATIONS + 1):
-        try:
+    x, s = np.maximum(1 - 1 / g, 0.1) / 2, np.maximum(1 - g, 0.1)
+    try:
+        while True:
             V, logarithm = shrunk(R, x)
-        except np.linalg.LinAlgError:
-            reason = f"no further progress after {iteration} iterations"
-            break
-        H = V.T @ V
-        h = np.diag(H)
-        # K̄(x) scaled by 1/t satisfies every bound; its value, less the dual value, is the gap.
-        t = max(1.0, float(h.max()))
-        gap = n * float(np.log(t)) + (n - x @ h) / t - n + float(x.sum())
-        value = n + logarithm - float(x.sum())
-        history.append(gap)
-        # The gap is of second order in the violation t − 1, which has to be small as well.
-        off = max(gap / (1 + abs(value)), t - 1)
-        if off < least:
-            best, least, since = x, off, 0
-        if verbose:
-            print(f"{iteration:3d}  bound {value:.10g}  gap {gap:.2e}  violation {t - 1:.2e}")
-        if least <= accuracy:
-            status, reason = Status.OPTIMAL, f"converged in {iteration} iterations"
-            break
-        if time_limit is not None and perf_counter() - start > time_limit:
-            status, reason = Status.LIMIT, f"stopped after {time_limit:g} s"
-            break
-        since += 1
-        try:
+            H = V.T @ V
+            h = np.diag(H)
+            # K̄(x) scaled by 1/t satisfies every bound; its value, less the dual value, is the gap.
+            t = max(1.0, float(h.max(initial=0.0)))
+            gap = n * float(np.log(t)) + (n - x @ h) / t - n + float(x.sum())
+            bound = n + logarithm - float(x.sum())
+            # The gap is of second order in the violation t − 1, which has to be small as well.
+            off = max(gap / (1 + abs(bound)), t - 1)
+            if not iteration.goes_on(x, off, f"bound {bound:.10g}  gap {gap:.2e}  violation {t - 1:.2e}"):
+                break
             x, s = _newton_step(x, s, H, h)
-        except np.linalg.LinAlgError:
-            since = PATIENCE
-        if since == PATIENCE or not np.isfinite(x).all():
-            reason = f"no further progress after {iteration} iterations"
-            break
-    return status, reason, best / a, history
+    except np.linalg.LinAlgError:  # nothing but rounding is left to factorise
+        iteration.stalls()
+    return np.zeros(len(a)) if iteration.best is None else iteration.best / a
 
 
 def _newton_step(x: np.ndarray, s: np.ndarray, H: np.ndarray, h: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

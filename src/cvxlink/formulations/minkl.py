@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..citations import Citation
+from ..definite import DefiniteKernel
 from ..errors import InvalidInput
 from ..graph import Graph
 from ..link_values import as_link_values, on_links
@@ -19,14 +20,12 @@ from ..links import Links
 from ..matrices import Arrays, as_dense
 from ..problem import Problem, Sizes
 from ..structures import Nearness
-from ..validation import as_kernel, as_positive
+from ..validation import as_kernel
 
 ALGORITHMS = ("auto", "A", "B")
 LINK_ARGUMENTS = ("must_bound", "cannot_bound", "must_noise", "cannot_noise")
 # Bounds and squared noise below this fraction of the kernel cannot be told from zero in what remains of its digits.
 LEAST_LEVEL = 1e-10
-# A kernel counts as positive definite if its least eigenvalue is above this fraction of its largest: less is rounding.
-LEAST_EIGENVALUE = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +103,6 @@ class MinKL(Problem):
         if self.algorithm not in ALGORITHMS:
             raise InvalidInput(f"algorithm must be 'auto', 'A' or 'B', not {self.algorithm!r}")
         self._check_bounds_or_noise()
-        self._check_positive_definite()
         self._check_levels()
 
     def _check_bounds_or_noise(self) -> None:
@@ -122,20 +120,6 @@ class MinKL(Problem):
                 asked = f"{kind}_bound=… or {kind}_noise=…" if not given else f"{name}=…"
                 raise InvalidInput(f"there are {len(pairs)} {kind}-links; say how closely they hold: {asked}")
 
-    def _check_positive_definite(self) -> None:
-        if not (self.jitter is None or isinstance(self.jitter, str)):
-            object.__setattr__(self, "jitter", as_positive(self.jitter, "jitter", or_zero=True))
-        elif self.jitter not in (None, "smallest"):
-            raise InvalidInput(f"jitter must be None, 'smallest' or a number, not {self.jitter!r}")
-        least, most = self._extreme_eigenvalues
-        lack = self._lack
-        if self.jitter == "smallest" or lack <= (self.jitter or 0.0):
-            return
-        raise InvalidInput(
-            f"the kernel is not positive definite: its least eigenvalue is {least:.3g}, its largest {most:.3g}, and at "
-            f"least {lack:.3g} is missing on the diagonal; jitter='smallest' adds that"
-        )
-
     def _check_levels(self) -> None:
         least = LEAST_LEVEL * float(np.diag(self.prior).max())
         for kind, levels in zip(("must", "cannot"), self.levels, strict=True):
@@ -147,38 +131,31 @@ class MinKL(Problem):
                     f"{np.diag(self.prior).max():.3g} on its diagonal; give at least {smallest:.2g}"
                 )
 
-    @cached_property
-    def _extreme_eigenvalues(self) -> tuple[float, float]:
-        eigenvalues = np.linalg.eigvalsh(self.kernel)
-        return float(eigenvalues[0]), float(eigenvalues[-1])
-
-    @property
-    def _lack(self) -> float:
-        """What is missing on the diagonal for the kernel to be positive definite beyond rounding."""
-        least, most = self._extreme_eigenvalues
-        needed = LEAST_EIGENVALUE * max(most, -least, np.finfo(float).tiny)
-        return max(0.0, needed - least)
-
     @property
     def is_soft(self) -> bool:
         """Whether links are noisy observations instead of bounds."""
         return self.must_noise is not None or self.cannot_noise is not None
 
+    @cached_property
+    def _definite(self) -> DefiniteKernel:
+        return DefiniteKernel.of(self.kernel, self.jitter)
+
     @property
     def added_jitter(self) -> float:
         """What was added to the diagonal of the kernel."""
-        return self._lack if self.jitter == "smallest" else self.jitter or 0.0
+        return self._definite.jitter
 
-    @cached_property
+    @property
     def prior(self) -> np.ndarray:
         """The prior kernel K, with the jitter."""
-        return self.kernel + self.added_jitter * np.eye(self.links.n)
+        return self._definite.matrix
 
     @property
     def remarks(self) -> tuple[str, ...]:
         """The jitter, if there is any."""
-        least = f"the least eigenvalue of the kernel is {self._extreme_eigenvalues[0]:.2e}"
-        return (f"jitter {self.added_jitter:.2e} on the diagonal: {least}",) if self.added_jitter else ()
+        added, least = self._definite.jitter, self._definite.least
+        text = f"jitter {added:.2e} on the diagonal: the least eigenvalue of the kernel is {least:.2e}"
+        return (text,) if added else ()
 
     # ------------------------------------------------------------------ the program
 
