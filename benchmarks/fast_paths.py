@@ -145,7 +145,7 @@ def srcp(limit: float) -> str:
         W, links = cl.Graph.knn(X, n_neighbors=10).W, cl.Links.sample(y, n_links=n // 2, random_state=0)
         fast, best = seconds(lambda W=W, links=links: cl.SRCP(cl.Graph(W), links).solve(), 20)
         rows = [["route eigen (default)", f"{fast:.4f}", "1", "0", ""]]
-        for solver in ("OSQP", "CLARABEL", "SCS", "CVXOPT"):
+        for solver in ("OSQP", "CLARABEL", "SCS"):
             problem = cl.SRCP(cl.Graph(W), links)
             rows.append(cvxpy_row(problem, best, fast, f"form quadratic, {solver}, n = {n}", limit, solver=solver))
         parts.append(

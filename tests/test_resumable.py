@@ -9,7 +9,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 
-from resumable import KEPT, Cells, table, write_report  # noqa: E402
+from resumable import KEPT, Cells, table, write_report
 
 SETTINGS, FIELDS = {"graph": {"k": 20}}, ("data", "trial")
 

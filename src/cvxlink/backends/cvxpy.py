@@ -43,14 +43,17 @@ def run(
     verbose: bool = False,
 ) -> Attempt:
     """Solve a declared program with one solver; with a time limit, in a child process that is stopped then."""
+    start = perf_counter()
     declaration = program.declare()
+    declare_seconds = perf_counter() - start
     if time_limit is None:
         raw = call_cvxpy(declaration, solver, options, verbose)
     else:
         from .child import run_in_child
 
         raw = run_in_child(declaration, solver, options, verbose, time_limit)
-    return replace(_interpreted(raw, solver), compile_seconds=raw.compile_seconds, solve_seconds=raw.solve_seconds)
+    compile_seconds = declare_seconds + raw.compile_seconds
+    return replace(_interpreted(raw, solver), compile_seconds=compile_seconds, solve_seconds=raw.solve_seconds)
 
 
 @dataclass

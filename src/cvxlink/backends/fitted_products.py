@@ -33,7 +33,7 @@ class InteriorLeastSquares(Route):
     """Follow the central path of a least-squares program over the cone."""
 
     name = "interior-point"
-    why = "a few unknowns, whatever the number of points and links; no solver is faster"
+    why = "a few unknowns, whatever the number of points and links: nothing to compile, and some ten steps"
     kind = FittedProducts
 
     def refuses(self, problem: Problem) -> str | None:
