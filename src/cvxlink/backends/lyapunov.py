@@ -21,7 +21,7 @@ import numpy as np
 
 from ..problem import Problem
 from ..status import Status
-from ..structures import Lyapunov
+from ..structures.lyapunov import Lyapunov, chunks
 from ..threads import threads_for
 from .base import Attempt, Route
 
@@ -79,8 +79,8 @@ class Eigen(LyapunovRoute):
         V_linked = V[linked]
         C = symmetric_product(V_linked.T, structure.Y[linked][:, linked] @ V_linked)
         shifted = structure.mu + eigenvalues
-        C *= 2 * structure.mu
-        C /= shifted[:, None] + shifted[None, :]
+        for rows in chunks(structure.n):
+            C[rows] *= 2 * structure.mu / (shifted[rows, None] + shifted)
         F = symmetric_product(V @ C, V.T)
         return Attempt(Status.OPTIMAL, "solved by eigenvectors", {"F": F})
 

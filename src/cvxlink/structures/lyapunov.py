@@ -11,7 +11,7 @@ for *any* F with gradient R, whoever computed it, the solution F* and the optimu
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -80,8 +80,7 @@ class Lyapunov:
         left = self._quick @ F
         right = left.T if np.array_equal(F, F.T) else (self._quick @ F.T).T
         square = fit = smoothness = 0.0
-        for first in range(0, self.n, CHUNK):
-            rows = slice(first, first + CHUNK)
+        for rows in chunks(self.n):
             smooth = left[rows] + right[rows]
             difference = F[rows] - self.Y[rows].toarray()
             smoothness += float(np.vdot(F[rows], smooth))
@@ -90,3 +89,9 @@ class Lyapunov:
             difference += smooth
             square += float(np.vdot(difference, difference))
         return float(np.sqrt(square)), self.mu * fit + smoothness / 2
+
+
+def chunks(n: int) -> Iterator[slice]:
+    """Yield the rows of a matrix, some at a time."""
+    for first in range(0, n, CHUNK):
+        yield slice(first, first + CHUNK)
