@@ -301,3 +301,19 @@ def test_every_status_says_what_it_means():
     for status in cl.Status:
         assert status.sentence
         assert status.remedy or status is cl.Status.OPTIMAL
+
+
+@pytest.mark.parametrize("burnt", [0, 1, 4, 9])
+def test_a_child_does_not_mistake_its_own_expressions_for_those_it_was_given(burnt):
+    # CVXPY numbers expressions from 1 in each process; in the child they would meet those of the declaration.
+    script = f"""
+import cvxpy as cp, cvxlink as cl
+X, y = cl.datasets.load("iris")
+graph, links = cl.Graph.knn(X[::5], n_neighbors=5), cl.Links.sample(y[::5], per_class=2, random_state=1)
+for _ in range({burnt}): cp.Variable()
+for problem in (cl.CCSR(graph, links, order=4), cl.SRCP(graph, links)):
+    solution = problem.solve(solver="CLARABEL", time_limit=60)
+    assert abs(solution.value - problem.solve().value) < 1e-5, solution
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

@@ -172,6 +172,7 @@ def test_weights_can_be_said_in_four_ways():
     matrix = np.zeros((14, 14))
     matrix[links.must[:, 0], links.must[:, 1]] = weights
     by_pair = {(int(j), int(i)): w for (i, j), w in zip(links.must, weights, strict=True)}
+    first = tuple(map(int, links.must[0]))
     values = {
         cl.CCSR(graph, links, order=4, must_weight=said).solve().value
         for said in (weights, list(weights), by_pair, matrix, matrix.T, matrix + matrix.T, sp.csr_array(matrix))
@@ -181,11 +182,12 @@ def test_weights_can_be_said_in_four_ways():
         (-1.0, "zero or more"),
         (np.nan, "finite"),
         ([1.0], "must be a number, numbers by pair"),
-        ({(0, 1): 1.0}, "has no number for the link"),
         ({0: 1.0}, "by pair must look like"),
         ({(0, 99): 1.0}, "with points 0 … 13"),
-        ({(0, 1): 1.0, (1, 0): 2.0}, "two different numbers"),
-        ({(0, 1): "1"}, "must be a number"),
+        (by_pair | {first: 1.0, first[::-1]: 2.0}, "two different numbers"),
+        ({(int(links.cannot[0][0]), int(links.cannot[0][1])): 1.0}, "no such link"),
+        (1e300, "at most 1e[+]50"),
+        ({first: "1"}, "must be a number"),
         ("a", "must be a number"),
         (True, "must be a number"),
         (weights > 0, "must hold real numbers"),
@@ -195,6 +197,18 @@ def test_weights_can_be_said_in_four_ways():
     ):
         with pytest.raises(cl.InvalidInput, match=f"must_weight.*{words}"):
             cl.CCSR(graph, links, order=4, must_weight=said)
+
+
+def test_links_that_are_not_named_weigh_one():
+    problem = instance()
+    graph, links = problem.graph, problem.links
+    pair = tuple(map(int, links.must[1]))
+    one = cl.CCSR(graph, links, order=4, must_weight={pair: 7.0})
+    every = cl.CCSR(graph, links, order=4, must_weight=np.where(np.arange(len(links.must)) == 1, 7.0, 1.0))
+    assert one.solve().value == every.solve().value != problem.solve().value
+    # Subsets of the links keep their weights.
+    ensemble = one.solve_resampled(3, 6, random_state=0)
+    assert len(ensemble.members) == 3 and ensemble.kernel.shape == (14, 14)
 
 
 def test_the_embedding_is_that_of_the_kernel_and_is_what_k_means_sees():
@@ -240,13 +254,14 @@ def test_the_schur_form_is_equation_20():
         problem.solve(form="interior-point")
 
 
-def test_orders_too_large_for_the_route_are_not_silently_given_to_a_solver(monkeypatch):
+def test_orders_too_large_for_the_route_go_to_a_solver_and_the_plan_says_so(monkeypatch):
     from cvxlink.backends import fitted_products
 
     monkeypatch.setattr(fitted_products, "LARGEST_ORDER", 3)
-    with pytest.raises(cl.FormUnavailable, match="order 4 is too much.*name a form or a solver"):
-        instance().solve()
-    assert instance().solve(solver="CLARABEL").plan.solver == "CLARABEL"
+    assert "solver CLARABEL" in str(instance().explain()) and instance().routes == ()
+    assert instance().solve().plan.solver == "CLARABEL"
+    with pytest.raises(cl.FormUnavailable, match="order 4 is too much"):
+        instance().solve(route="interior-point")
 
 
 @pytest.mark.parametrize("solver", [None, "CLARABEL"])
@@ -288,4 +303,5 @@ def test_a_subclass_that_declares_another_program_is_solved_as_declared(method):
     program = shrunk.to_cvxpy()
     program.solve(solver="CLARABEL")
     assert solution.value == pytest.approx(program.value, rel=1e-5) and solution.value > plain.value
-    assert "Σᵢⱼ" not in str(shrunk) and "½" not in str(shrunk)
+    assert "Σᵢⱼ" not in str(shrunk) and "½" not in str(shrunk) and "from " not in str(shrunk)
+    assert "sum_squares" in str(shrunk) and "quad_over_lin" not in str(shrunk)

@@ -164,7 +164,7 @@ def test_spreading_with_hardly_any_mu_says_that_it_is_not_there_yet(monkeypatch)
     from cvxlink.backends import lyapunov
 
     monkeypatch.setattr(lyapunov, "MOST_ITERATIONS", 200)
-    problem = cl.SRCP(path_graph(3), cl.Links(3, must=[(0, 1)]), mu=1e-17)
+    problem = cl.SRCP(path_graph(3), cl.Links(3, must=[(0, 1)]), mu=1e-14)
     assert problem.solve(route="spreading", strict=False).status is not cl.Status.OPTIMAL
 
 
@@ -255,6 +255,9 @@ def test_no_links_is_spectral_clustering_and_bad_mu_is_refused():
     graph = cl.Graph.knn(X, n_neighbors=6)
     labels = cl.SRCP(graph, cl.Links(60)).solve().cluster(3, random_state=0)
     np.testing.assert_array_equal(labels, cl.clustering.spectral(graph.W, 3, random_state=0))
+    for mu in (1e-200, 1e-17, 1e300):
+        with pytest.raises(cl.InvalidInput, match="mu must be between 1e-15 and 1e[+]15"):
+            cl.SRCP(graph, cl.Links(60), mu=mu)
     for mu in (0, -1, np.nan, np.inf, "a", True, None):
         with pytest.raises(cl.InvalidInput, match="mu must be a positive number"):
             cl.SRCP(graph, cl.Links(60), mu=mu)

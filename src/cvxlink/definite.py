@@ -30,6 +30,8 @@ class DefiniteKernel:
         """
         if isinstance(jitter, str) and jitter != "smallest":
             raise InvalidInput(f"jitter must be None, 'smallest' or a number, not {jitter!r}")
+        if not kernel.any():
+            raise InvalidInput("the kernel is zero everywhere, so there is nothing to be near to")
         eigenvalues = np.linalg.eigvalsh(kernel)
         least, most = float(eigenvalues[0]), float(eigenvalues[-1])
         lack = max(0.0, LEAST_EIGENVALUE * max(most, -least, float(np.finfo(float).tiny)) - least)

@@ -28,7 +28,8 @@ class Links:
         The number of points.
     must, cannot : pairs
         Lists of pairs, arrays with two columns or pandas frames with two columns. The order within a pair
-        does not matter, and a pair given twice counts once.
+        does not matter, and a pair given twice counts once. They are kept sorted: numbers that go with links, one
+        each, are in the order of ``links.must`` and ``links.cannot``, not of what was given.
 
     Notes
     -----

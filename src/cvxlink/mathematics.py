@@ -46,9 +46,10 @@ _WORDS = (
     (r" \+ Promote\(-0\.0, \([^)]*\)\)", ""),
     (r"Sum\(((?:(?!Sum\().)*?), None, False\)", r"sum(\1)"),
     (r"diag_mat\((\w+), 0\)", r"diag(\1)"),
+    (r"quad_over_lin\((.*?), 1\.0, None, False\)", r"sum_squares(\1)"),
 )
 
-LONGEST_TERM = 100
+LONGEST_TERM = 200
 
 
 def plain(tex: str) -> str:

@@ -149,8 +149,10 @@ def _refuse_form(problem: Problem, form: str, refusal: ReductionRefused | None =
 
 
 def _refuse_if_routed(problem: Problem) -> None:
-    """Raise for a program of a kind that has routes, if none takes it: CVXPY is slow there, and must be asked for."""
+    """Raise for a program that no route takes and that solvers are slow on: CVXPY must be asked for then."""
     structure = problem.structure
+    if structure is None or structure.suits_solvers:
+        return
     routes = [route for route in ROUTES if route.kind is not None and isinstance(structure, route.kind)]
     if routes:
         why = "; ".join(f"{route.name}: {route.refuses(problem)}" for route in routes)

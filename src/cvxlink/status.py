@@ -26,7 +26,10 @@ class Status(Enum):
         "stopped at a limit of time or iterations",
         "raise the limit, or use the default form and solver",
     )
-    ERROR = ("the solver failed", "try another solver, or presolve=True and the dual form")
+    ERROR = (
+        "the solver failed",
+        "try another solver, form or route, presolve=True if it is off, or less extreme parameters",
+    )
 
     def __init__(self, sentence: str, remedy: str) -> None:
         self.sentence = sentence

@@ -13,6 +13,8 @@ from tempfile import TemporaryFile
 from threading import Event, Thread
 from typing import IO, Any
 
+from cvxpy.lin_ops import lin_utils
+
 from ..errors import InvalidProblem
 from ..problem import Declaration
 from .cvxpy import RawResult, call_cvxpy
@@ -27,7 +29,7 @@ def run_in_child(
 ) -> RawResult:
     """Solve in a child process and kill it when the time is up. Compiling counts, starting Python does not."""
     try:
-        task = pickle.dumps((declaration, solver, dict(options), verbose))
+        task = pickle.dumps((lin_utils.ID_COUNTER.count, (declaration, solver, dict(options), verbose)))
     except Exception as error:  # pickling runs the code of whatever objects the declaration holds
         raise InvalidProblem(f"with a time limit the program must be picklable, and it is not: {error}") from error
     # -P: nothing may depend on what lies in the folder it is started in.
@@ -84,7 +86,8 @@ def main() -> None:
     _end_with_parent()
     channel = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what the solver prints must not get into the answer
-    task = pickle.load(sys.stdin.buffer)
+    # CVXPY tells expressions apart by running numbers, which must not start again at those of the declaration.
+    lin_utils.ID_COUNTER.count, task = pickle.load(sys.stdin.buffer)
     channel.write(READY)
     channel.flush()
     channel.write(pickle.dumps(call_cvxpy(*task)))

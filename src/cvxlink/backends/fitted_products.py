@@ -23,7 +23,7 @@ from .base import Attempt, Route
 from .iteration import Iteration
 
 # A step factorises a dense matrix of order m(m+1)/2.
-LARGEST_ORDER = 100
+LARGEST_ORDER = 60
 TO_THE_BOUNDARY = 0.98
 
 _Pair = tuple[np.ndarray, np.ndarray]  # M and Z
@@ -42,7 +42,7 @@ class InteriorLeastSquares(Route):
         if not isinstance(structure, FittedProducts):
             return "it is not a fit of products"
         if structure.order > LARGEST_ORDER:
-            return f"order {structure.order} is too much for dense algebra in its square (at most {LARGEST_ORDER})"
+            return f"order {structure.order} is too much for dense algebra of its square (at most {LARGEST_ORDER})"
         return None
 
     def run(self, problem: Problem, accuracy: float, time_limit: float | None, verbose: bool) -> Attempt:

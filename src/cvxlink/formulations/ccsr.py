@@ -19,6 +19,8 @@ from ..structures.quadratic import svec_basis
 from ..validation import as_count
 from .base import LinkedGraphProblem
 
+MOST_SHOWN = 20
+
 
 @dataclass(frozen=True, eq=False)
 class CCSR(LinkedGraphProblem):
@@ -45,10 +47,12 @@ class CCSR(LinkedGraphProblem):
     normalized : bool
         Use the normalised Laplacian L̄ (the paper's choice) or L = D − W.
     order : int
-        The number m of eigenvectors; 15 in the paper. With fewer points, all there are.
+        The number m of eigenvectors; 15 in the paper, for hundreds of links and more. M has m(m+1)/2 entries to fit, so
+        a few links call for a few more eigenvectors than there are clusters. With fewer points, all there are.
     must_weight, cannot_weight : number, mapping, matrix or array
-        How much a link counts, against 1 for the unit length of a point: one number for all, or by pair
-        ``{(0, 1): 5.0}``, or a symmetric matrix, or an array in the order of ``links.must`` and ``links.cannot``.
+        How much a link counts, against 1 for the unit length of a point: one number for all; by pair
+        ``{(0, 1): 5.0}``, the others 1; a symmetric matrix; or an array in the order of ``links.must`` and
+        ``links.cannot``, which are sorted.
 
     References
     ----------
@@ -67,7 +71,7 @@ class CCSR(LinkedGraphProblem):
         as_count(self.order, "order", 1)
         for name, pairs in (("must_weight", self.links.must), ("cannot_weight", self.links.cannot)):
             weights = as_link_values(getattr(self, name), pairs, self.links.n, name)
-            on_links(weights, pairs, name, positive=False)
+            on_links(weights, pairs, name, positive=False, default=1.0)
             object.__setattr__(self, name, weights)
 
     @property
@@ -124,8 +128,8 @@ class CCSR(LinkedGraphProblem):
         sizes = [len(everyone), len(must), len(cannot)]
         weights = [
             np.ones(len(everyone)),
-            on_links(self.must_weight, must, "must_weight", positive=False),
-            on_links(self.cannot_weight, cannot, "cannot_weight", positive=False),
+            on_links(self.must_weight, must, "must_weight", positive=False, default=1.0),
+            on_links(self.cannot_weight, cannot, "cannot_weight", positive=False, default=1.0),
         ]
         return FittedProducts(
             self.spectrum[1],
@@ -141,7 +145,9 @@ class CCSR(LinkedGraphProblem):
         m = len(eigenvalues)
         fewer = f" ({self.order} asked for, there are no more)" if m < self.order else ""
         L = "L̄" if self.normalized else "L"
-        shown = ", ".join(f"{value:.3g}" if value > 1e-12 else "0" for value in eigenvalues)
+        shown = ", ".join(f"{value:.3g}" if value > 1e-12 else "0" for value in eigenvalues[:MOST_SHOWN])
+        if m > MOST_SHOWN:
+            shown += f", … {eigenvalues[-1]:.3g}"
         return (f"order {m}{fewer}: the smoothest eigenvectors of {L}, with the eigenvalues {shown}",)
 
     def embedding_of(self, values: Arrays) -> np.ndarray:

@@ -59,20 +59,28 @@ class MinKL(Problem):
     links : Links
         They may contradict one another: that only makes the kernel small.
     must_bound, cannot_bound : number, mapping, matrix or array
-        The bounds α and β: one number for all links, or by pair ``{(0, 1): 0.1}``, or a symmetric matrix, or an array
-        in the order of ``links.must`` and ``links.cannot``.
+        The bounds α and β: one number for all links; by pair ``{(0, 1): 0.1}``, every link named; a symmetric matrix;
+        or an array in the order of ``links.must`` and ``links.cannot``, which are sorted. With a unit diagonal
+        :math:`E(f_i \mp f_j)^2` is between 0 and 4 in the prior: a bound of 2 asks for hardly anything, one of 0.1 for
+        near equality or opposition.
     must_noise, cannot_noise : likewise
         The standard deviations ε of the observations, instead of bounds.
     jitter : None, "smallest" or a number
         What is added to the diagonal of a kernel that is not positive definite: nothing (it is refused), the least that
-        makes it so, or the number.
+        makes it so, or the number. ``explain()`` says how much it was: as much as the diagonal itself means that the
+        affinity was no kernel to begin with.
     algorithm : "auto", "A" or "B"
         How an affinity is made for spectral clustering. A, for two clusters: max(0, K̄) with all links. B, for more,
-        where "not the same" no longer means "the opposite": K̄ from the must-links alone, then one cannot-link at a
-        time added to it, and the smallest entry over these. "auto" goes by the number of clusters.
+        where "not the same" no longer means "the opposite": K̄ from the must-links alone, then one cannot-link at a time
+        added to it, and the smallest entry over these. "auto" goes by the number of clusters.
 
-    Notes ----- ``duals["must"]`` and ``duals["cannot"]`` are −λ, one a link in the order of ``links.must`` and
-    ``links.cannot``; zero means that the bound does not bind.
+    Notes
+    -----
+    ``duals["must"]`` and ``duals["cannot"]`` are −λ, one a link in the order of ``links.must`` and ``links.cannot``;
+    what is zero but for rounding does not bind.
+
+    ``solution.affinity`` does not know the number of clusters and is that of algorithm A under "auto"; what
+    ``cluster(k)`` uses is ``solution.affinity_for(k)``.
 
     The paper prints +log(|K̄|/|K|), which is not convex; the divergence has the minus.
 

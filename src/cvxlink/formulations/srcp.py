@@ -12,11 +12,15 @@ import numpy as np
 
 from ..adjustment import adjusted_affinity
 from ..citations import Citation
+from ..errors import InvalidInput
 from ..matrices import Arrays
 from ..problem import Sizes
 from ..structures import Lyapunov
 from ..validation import as_positive
 from .base import LinkedGraphProblem
+
+# Beyond this range of mu one of the two terms is below the rounding of the other.
+LEAST_MU = 1e-15
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +50,8 @@ class SRCP(LinkedGraphProblem):
     normalized : bool
         Use the normalised Laplacian L̄ (the paper's choice) or L = D − W.
     mu : float
-        How much more the links that were given count than smoothness; 0.2 in the paper.
+        What a unit of misfit to the links costs against a unit of roughness; 0.2 in the paper. The smaller, the farther
+        links spread, and the fainter.
 
     References
     ----------
@@ -62,7 +67,12 @@ class SRCP(LinkedGraphProblem):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "mu", as_positive(self.mu, "mu"))
+        mu = as_positive(self.mu, "mu")
+        if not LEAST_MU <= mu <= 1 / LEAST_MU:
+            raise InvalidInput(
+                f"mu must be between {LEAST_MU:g} and {1 / LEAST_MU:g}, not {mu:g}: beyond, one term is lost"
+            )
+        object.__setattr__(self, "mu", mu)
 
     @property
     def tex(self) -> Mapping[str, str]:

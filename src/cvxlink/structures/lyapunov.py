@@ -49,6 +49,7 @@ class Lyapunov:
     is_contraction: bool
 
     not_linear = "its objective is quadratic, and links are fitted, not enforced"
+    suits_solvers = False
 
     @property
     def n(self) -> int:

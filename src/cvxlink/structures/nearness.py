@@ -44,6 +44,7 @@ class Nearness:
     weights: np.ndarray | None = None
 
     not_linear = "its objective is a logarithm of a determinant"
+    suits_solvers = False
 
     @property
     def n(self) -> int:

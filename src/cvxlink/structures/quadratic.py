@@ -54,6 +54,7 @@ class FittedProducts:
     weights: np.ndarray
 
     not_linear = "its objective is quadratic, and links are fitted, not enforced"
+    suits_solvers = True
 
     @property
     def order(self) -> int:
