@@ -3,9 +3,9 @@
     CVXLINK_DATA=… python benchmarks/link_scores.py --trials 10
 
 Every finished cell is appended to docs/results/link_scores.jsonl at once: interrupt it when you like, and the same
-command goes on where it stopped. The report and the plot are written at the end, and with --report from the cells there are.
-(Ten trials take nine minutes, so the cells themselves are not kept in the repository.) A data set that is not at hand
-is left out, and said so.
+command goes on where it stopped. The report and the plot are written at the end, and with --report from the cells there
+are. (Ten trials take nine minutes, so the cells themselves are not kept in the repository.) A data set that is not at
+hand is left out, and said so.
 
 One setting for all data sets and methods, SETTINGS below.
 """
