@@ -34,7 +34,7 @@ class DefiniteKernel:
             raise InvalidInput("the kernel is zero everywhere, so there is nothing to be near to")
         eigenvalues = np.linalg.eigvalsh(kernel)
         least, most = float(eigenvalues[0]), float(eigenvalues[-1])
-        lack = max(0.0, LEAST_EIGENVALUE * max(most, -least, float(np.finfo(float).tiny)) - least)
+        lack = max(0.0, LEAST_EIGENVALUE * max(most, -least) - least)
         asked = lack if jitter == "smallest" else jitter or 0.0
         added = as_positive(asked, "jitter", or_zero=True)
         if added < lack:

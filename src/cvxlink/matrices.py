@@ -113,6 +113,12 @@ def unit_diagonal(K: Matrix) -> Matrix:
     return scale[:, None] * K * scale[None, :]
 
 
+def square_root(matrix: np.ndarray) -> np.ndarray:
+    """Return the symmetric square root of a semidefinite matrix; what rounding made negative counts as zero."""
+    eigenvalues, vectors = np.linalg.eigh(matrix)
+    return (vectors * np.sqrt(np.maximum(eigenvalues, 0))) @ vectors.T
+
+
 class Arrays(Mapping[str, np.ndarray]):
     """Arrays by name; what is stored sparse or as a product is built as an array when it is first asked for."""
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from .backends.base import Route
+from .backends.base import Route, StructuredRoute
 from .backends.catalogue import choose_solver, require_semidefinite, require_solver
 from .backends.routes import ROUTES
 from .errors import FormUnavailable, InvalidInput, ReductionRefused
@@ -41,7 +41,8 @@ class SharedNames(Lift):
 
     def point(self, values: Values, duals: Values) -> tuple[dict[str, Any], dict[str, Any]]:
         """Keep the variables and the multipliers of the original."""
-        return _named(values, self.original.variables()), _named(duals, self.original.declare().constraints)
+        variables = self.original.variables()
+        return _named(values, variables), _named(duals, self.original.constraints(**variables))
 
 
 def _named(given: Values, names: Mapping[str, Any]) -> dict[str, Any]:
@@ -106,10 +107,9 @@ def make_plan(
     current, steps = _presolved(problem) if presolve else (problem, [_left_out(problem, "presolve is off")])
     if form is None and solver is None:
         chosen = _choose_route(current, route)
-        if chosen is None:
-            _refuse_if_routed(problem)
         if chosen is not None:
             return Plan(problem, tuple(steps), current, chosen.why if route is None else "as asked for", route=chosen)
+        _refuse_if_routed(problem)
     if not problem.convex:
         raise FormUnavailable(
             f"{type(problem).__name__} is not convex, so no CVXPY solver takes it; "
@@ -137,8 +137,9 @@ def _cvxpy_plan(problem: Problem, steps: list[Step], program: Problem, form: str
 
 
 def _equivalent_plan(problem: Problem, form: str, program: Problem, solver: str | None) -> Plan:
-    step = Step("rewriting", "another program with the same optimum", problem.sizes, program.sizes)
-    return _cvxpy_plan(problem, [replace(step, lift=SharedNames(problem))], program, form, solver)
+    why = "another program with the same optimum"
+    step = Step("rewriting", why, problem.sizes, program.sizes, SharedNames(problem))
+    return _cvxpy_plan(problem, [step], program, form, solver)
 
 
 def _refuse_form(problem: Problem, form: str, refusal: ReductionRefused | None = None) -> NoReturn:
@@ -153,12 +154,11 @@ def _refuse_if_routed(problem: Problem) -> None:
     structure = problem.structure
     if structure is None or structure.suits_solvers:
         return
-    routes = [route for route in ROUTES if route.kind is not None and isinstance(structure, route.kind)]
-    if routes:
-        why = "; ".join(f"{route.name}: {route.refuses(problem)}" for route in routes)
-        raise FormUnavailable(
-            f"no route takes this {type(problem).__name__} ({why}); name a form or a solver if CVXPY shall try"
-        )
+    routes = [r for r in ROUTES if isinstance(r, StructuredRoute) and isinstance(structure, r.kind)]
+    why = "; ".join(f"{route.name}: {route.cannot(structure)}" for route in routes)
+    raise FormUnavailable(
+        f"no route takes this {type(problem).__name__} ({why}); name a form or a solver if CVXPY shall try"
+    )
 
 
 def _choose_route(program: Problem, name: str | None) -> Route | None:

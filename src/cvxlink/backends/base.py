@@ -25,14 +25,10 @@ class Attempt:
 
 
 class Route(ABC):
-    """An algorithm of ours for some kind of problem.
-
-    ``kind`` is the structure it works on, where it is made for one.
-    """
+    """An algorithm of ours for some kind of problem."""
 
     name: str
     why: str
-    kind: ClassVar[type | None] = None
 
     @abstractmethod
     def refuses(self, problem: Problem) -> str | None:
@@ -41,3 +37,18 @@ class Route(ABC):
     @abstractmethod
     def run(self, problem: Problem, accuracy: float, time_limit: float | None, verbose: bool) -> Attempt:
         """Solve it."""
+
+
+class StructuredRoute(Route):
+    """A route that is made for one kind of structure."""
+
+    kind: ClassVar[Any]
+
+    def refuses(self, problem: Problem) -> str | None:
+        """Return that it is of another kind, or what else is in the way."""
+        structure = problem.structure
+        return self.cannot(structure) if isinstance(structure, self.kind) else f"it is not {self.kind.described}"
+
+    @abstractmethod
+    def cannot(self, structure: Any) -> str | None:
+        """Return why a structure of the right kind cannot be solved this way, or None if it can."""

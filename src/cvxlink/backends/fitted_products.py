@@ -19,7 +19,7 @@ from ..problem import Problem
 from ..structures import FittedProducts
 from ..structures.quadratic import svec_basis
 from ..threads import threads_for
-from .base import Attempt, Route
+from .base import Attempt, StructuredRoute
 from .iteration import Iteration
 
 # A step factorises a dense matrix of order m(m+1)/2.
@@ -29,18 +29,15 @@ TO_THE_BOUNDARY = 0.98
 _Pair = tuple[np.ndarray, np.ndarray]  # M and Z
 
 
-class InteriorLeastSquares(Route):
+class InteriorLeastSquares(StructuredRoute):
     """Follow the central path of a least-squares program over the cone."""
 
     name = "interior-point"
     why = "a few unknowns, whatever the number of points and links: nothing to compile, and some ten steps"
     kind = FittedProducts
 
-    def refuses(self, problem: Problem) -> str | None:
+    def cannot(self, structure: FittedProducts) -> str | None:
         """Return what is in the way."""
-        structure = problem.structure
-        if not isinstance(structure, FittedProducts):
-            return "it is not a fit of products"
         if structure.order > LARGEST_ORDER:
             return f"order {structure.order} is too much for dense algebra of its square (at most {LARGEST_ORDER})"
         return None

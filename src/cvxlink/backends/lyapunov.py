@@ -14,6 +14,7 @@ within ‖ΔF‖ α/(1−α) of it.
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import replace
 from itertools import pairwise
 from time import perf_counter
 
@@ -23,7 +24,7 @@ from ..problem import Problem
 from ..status import Status
 from ..structures.lyapunov import Lyapunov, chunks
 from ..threads import threads_for
-from .base import Attempt, Route
+from .base import Attempt, StructuredRoute
 
 # F and V are dense: 1.8 GB each at this order.
 LARGEST = 15_000
@@ -31,17 +32,14 @@ LARGEST_WRITTEN_OUT = 64
 MOST_ITERATIONS = 100_000
 
 
-class LyapunovRoute(Route):
+class LyapunovRoute(StructuredRoute):
     """What the three have in common."""
 
     kind = Lyapunov
     largest = LARGEST
 
-    def refuses(self, problem: Problem) -> str | None:
+    def cannot(self, structure: Lyapunov) -> str | None:
         """Return what is in the way."""
-        structure = problem.structure
-        if not isinstance(structure, Lyapunov):
-            return "it is not the propagation of links by a quadratic program"
         if structure.n > self.largest:
             return f"{structure.n} points are too many for a dense matrix of propagated links (at most {self.largest})"
         return None
@@ -52,14 +50,7 @@ class LyapunovRoute(Route):
         start = perf_counter()
         with threads_for(structure.n):
             attempt = self.solve(structure, accuracy, time_limit, verbose)
-        return Attempt(
-            attempt.status,
-            attempt.reason,
-            attempt.values,
-            solve_seconds=perf_counter() - start,
-            iterations=attempt.iterations,
-            history=attempt.history,
-        )
+        return replace(attempt, solve_seconds=perf_counter() - start)
 
     @abstractmethod
     def solve(self, structure: Lyapunov, accuracy: float, time_limit: float | None, verbose: bool) -> Attempt:
@@ -91,10 +82,10 @@ class Spreading(LyapunovRoute):
     name = "spreading"
     why = "information spreads over rows and columns until it no longer moves"
 
-    def refuses(self, problem: Problem) -> str | None:
+    def cannot(self, structure: Lyapunov) -> str | None:
         """Return what is in the way."""
-        refusal = super().refuses(problem)
-        if refusal is None and not problem.structure.is_contraction:
+        refusal = super().cannot(structure)
+        if refusal is None and not structure.is_contraction:
             return "it need not converge without the normalised Laplacian; use normalized=True"
         return refusal
 

@@ -24,7 +24,7 @@ from ..problem import Problem
 from ..status import Status
 from ..structures.nearness import Nearness, shrunk
 from ..threads import threads_for
-from .base import Attempt, Route
+from .base import Attempt, StructuredRoute
 from .iteration import Iteration
 
 # The Newton system is dense in the multipliers.
@@ -33,18 +33,15 @@ TO_THE_BOUNDARY = 0.99
 PATIENCE = 15
 
 
-class DualNewton(Route):
+class DualNewton(StructuredRoute):
     """Newton's method in the multipliers, along the central path."""
 
     name = "dual"
     why = "one unknown a link, and algebra of that size only"
     kind = Nearness
 
-    def refuses(self, problem: Problem) -> str | None:
+    def cannot(self, structure: Nearness) -> str | None:
         """Return what is in the way."""
-        structure = problem.structure
-        if not isinstance(structure, Nearness):
-            return "it is not the nearness of kernels"
         if structure.bounds is None:
             return "it has no bounds, and so no multipliers; it has a closed form"
         if structure.n_links > MOST_LINKS:
@@ -110,18 +107,15 @@ def _newton_step(x: np.ndarray, s: np.ndarray, H: np.ndarray, h: np.ndarray) -> 
     return x + step * dx, s + step * ds
 
 
-class ClosedForm(Route):
+class ClosedForm(StructuredRoute):
     """The posterior of a Gaussian process."""
 
     name = "closed-form"
     why = "the optimum is known: the covariance of a Gaussian process after noisy observations"
     kind = Nearness
 
-    def refuses(self, problem: Problem) -> str | None:
+    def cannot(self, structure: Nearness) -> str | None:
         """Return what is in the way."""
-        structure = problem.structure
-        if not isinstance(structure, Nearness):
-            return "it is not the nearness of kernels"
         if structure.weights is None:
             return "it has bounds; the closed form is for noise"
         return None

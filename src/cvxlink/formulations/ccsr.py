@@ -12,7 +12,7 @@ import numpy as np
 
 from ..citations import Citation
 from ..link_values import as_link_values, on_links
-from ..matrices import Arrays, Congruence
+from ..matrices import Arrays, Congruence, square_root
 from ..problem import Problem, Sizes
 from ..structures import FittedProducts
 from ..structures.quadratic import svec_basis
@@ -152,8 +152,7 @@ class CCSR(LinkedGraphProblem):
 
     def embedding_of(self, values: Arrays) -> np.ndarray:
         """The representation F_m M^½."""
-        eigenvalues, vectors = np.linalg.eigh(values["M"])
-        return self.spectrum[1] @ (vectors * np.sqrt(np.maximum(eigenvalues, 0))) @ vectors.T
+        return self.spectrum[1] @ square_root(values["M"])
 
     def kernel_of(self, values: Arrays) -> Congruence:
         """The kernel F_m M F_mᵀ of the representation, kept as a product."""
@@ -197,9 +196,7 @@ class CCSRSchur(Problem):
     def constraints(self, M: cp.Variable, nu: cp.Variable) -> dict[str, Any]:  # type: ignore[override]
         """M ⪰ 0, and ν ≥ zᵀBz as a matrix inequality of order m² + 1."""
         B = self.ccsr.products.quadratic[0]
-        eigenvalues, vectors = np.linalg.eigh(B)
-        root = (vectors * np.sqrt(np.maximum(eigenvalues, 0))) @ vectors.T
-        column = cp.reshape(root @ cp.vec(M, order="F"), (len(B), 1), order="F")
+        column = cp.reshape(square_root(B) @ cp.vec(M, order="F"), (len(B), 1), order="F")
         block = cp.bmat([[np.eye(len(B)), column], [column.T, cp.reshape(nu, (1, 1), order="F")]])
         return {"psd": M >> 0, "schur": block >> 0}
 

@@ -32,7 +32,7 @@ def certify_nearness(program: Nearness, point: Mapping[str, np.ndarray], duals: 
                 violations[name] = float(np.maximum(excess[group], 0).max(initial=0.0))
             # Every bound holds for a small enough multiple of a kernel.
             share = min(1.0, float((program.bounds / np.maximum(lengths, program.bounds)).min(initial=1.0)))
-            upper = program.value(K * share)
+            upper = value if share == 1 else program.value(K * share)
             scale = min(scale, float(program.bounds.min(initial=np.inf)))
             multipliers = _multipliers(program, duals)
             basis = "dual value n + log det(I + Λ^½GΛ^½) − aᵀλ"

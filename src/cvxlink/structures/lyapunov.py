@@ -48,6 +48,7 @@ class Lyapunov:
     eigenpairs: Callable[[], tuple[np.ndarray, np.ndarray]]
     is_contraction: bool
 
+    described = "the propagation of links by a quadratic program"
     not_linear = "its objective is quadratic, and links are fitted, not enforced"
     suits_solvers = False
 
@@ -63,9 +64,13 @@ class Lyapunov:
 
     def smoothed(self, F: np.ndarray) -> np.ndarray:
         """Return LF + FL."""
-        left = self._quick @ F
-        right = left.T if np.array_equal(F, F.T) else (self._quick @ F.T).T
+        left, right = self._both_sides(F)
         return left + right
+
+    def _both_sides(self, F: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return LF and FL; where F is symmetric, each is a view of the other."""
+        left = self._quick @ F
+        return left, left.T if np.array_equal(F, F.T) else (self._quick @ F.T).T
 
     def add_links(self, G: np.ndarray, factor: float) -> np.ndarray:
         """Add a multiple of Y to a matrix, in place."""
@@ -78,8 +83,7 @@ class Lyapunov:
 
         Some rows at a time: beside F only LF is held, and FL where F is not symmetric.
         """
-        left = self._quick @ F
-        right = left.T if np.array_equal(F, F.T) else (self._quick @ F.T).T
+        left, right = self._both_sides(F)
         square = fit = smoothness = 0.0
         for rows in chunks(self.n):
             smooth = left[rows] + right[rows]

@@ -43,6 +43,7 @@ class Nearness:
     bounds: np.ndarray | None = None
     weights: np.ndarray | None = None
 
+    described = "the nearness of kernels"
     not_linear = "its objective is a logarithm of a determinant"
     suits_solvers = False
 

@@ -53,6 +53,7 @@ class FittedProducts:
     targets: np.ndarray
     weights: np.ndarray
 
+    described = "a fit of products"
     not_linear = "its objective is quadratic, and links are fitted, not enforced"
     suits_solvers = True
 
