@@ -75,9 +75,13 @@ def test_factor_reproduces_its_kernel():
 
 def test_the_same_seed_gives_the_same_labels(small_pcp):
     solution = small_pcp.solve()
-    for method in cl.clustering.METHODS:
+    for method in ("kernel-kmeans", "spectral", "kmeans", "cut"):
         a, b = (solution.cluster(3, method=method, random_state=7) for _ in range(2))
         np.testing.assert_array_equal(a, b)
+    with pytest.raises(cl.InvalidInput, match="PCP has no scores for classes"):
+        solution.cluster(3, method="argmax")
+    with pytest.raises(cl.InvalidInput, match="PCP does not know how many clusters"):
+        solution.cluster()
 
 
 @pytest.mark.parametrize("function", [kernel_kmeans, spectral, kmeans])

@@ -20,23 +20,50 @@ from .errors import (
     SolveFailed,
     SolverUnavailable,
 )
-from .formulations import CCSR, KP, PCP, SRCP, GaussianField, ImprovedOrder, MinKL
+from .formulations import (
+    CCSR,
+    CSC,
+    CSCGFHF,
+    E2CP,
+    GFHF,
+    KP,
+    LLGC,
+    PCP,
+    SL,
+    SRCP,
+    SSKK,
+    GaussianField,
+    ImprovedOrder,
+    MinKL,
+    NCuts,
+)
 from .graph import Graph
 from .harmonic import HarmonicExtension
+from .labelling import sample_labels
 from .links import Links
+from .methods import methods
 from .problem import Problem
 from .proofs import certify
 from .reductions import Contraction, Dualisation, Elimination, Scaling
+from .soft_links import label_kernel
 from .solution import Solution, Timings
+from .stationary import stationarity
 from .status import Status
 
 __version__ = "0.1.0"
 
 __all__ = [
     "CCSR",
+    "CSC",
+    "CSCGFHF",
+    "E2CP",
+    "GFHF",
     "KP",
+    "LLGC",
     "PCP",
+    "SL",
     "SRCP",
+    "SSKK",
     "Certificate",
     "Citation",
     "ClippedWarning",
@@ -59,6 +86,7 @@ __all__ = [
     "Links",
     "MinKL",
     "MissingDependency",
+    "NCuts",
     "Problem",
     "ReductionRefused",
     "Scaling",
@@ -71,6 +99,10 @@ __all__ = [
     "clustering",
     "datasets",
     "installed_sdp_solvers",
+    "label_kernel",
+    "methods",
     "metrics",
     "plotting",
+    "sample_labels",
+    "stationarity",
 ]

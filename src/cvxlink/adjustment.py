@@ -28,12 +28,8 @@ def adjusted_affinity(graph: Graph, F: np.ndarray) -> Adjustment:
     For weights in [0, 1] and F in [−1, 1] the result is in [0, 1] too. Propagated links stay in [−1, 1] where degrees
     are alike; near points of unlike degree they can leave it. They are clipped then, and a warning counts them.
     """
+    require_unit_weights(graph, "equation (9) adjusts affinities between 0 and 1")
     W = graph.W.toarray()
-    if W.max(initial=0.0) > 1:
-        raise InvalidInput(
-            f"equation (9) adjusts affinities between 0 and 1, but the largest is {W.max():.4g}; "
-            f"divide the affinity by it when the graph is built"
-        )
     outside = int((abs(F) > 1).sum())
     if outside:
         warnings.warn(
@@ -43,3 +39,12 @@ def adjusted_affinity(graph: Graph, F: np.ndarray) -> Adjustment:
         )
         F = np.clip(F, -1, 1)
     return Adjustment(np.where(F >= 0, 1 - (1 - F) * (1 - W), (1 + F) * W), outside)
+
+
+def require_unit_weights(graph: Graph, why: str) -> None:
+    """Raise for a graph with weights above one."""
+    largest = float(graph.W.max()) if graph.W.nnz else 0.0
+    if largest > 1:
+        raise InvalidInput(
+            f"{why}, but the largest is {largest:.4g}; divide the affinity by it when the graph is built"
+        )

@@ -13,34 +13,82 @@ from .errors import InvalidInput, LinkWarning
 from .links import Links
 from .matrices import Congruence, Matrix
 from .threads import threads_for
-from .validation import as_count, as_generator
+from .validation import as_count, as_generator, as_labels, real_array
 
 if TYPE_CHECKING:
     from .solution import LearntKernel
 
-METHODS = ("kernel-kmeans", "spectral", "kmeans")
+METHODS = ("kernel-kmeans", "spectral", "kmeans", "cut", "argmax")
 
 
-def cluster(solution: LearntKernel, n_clusters: int, method: str, random_state: Any, n_init: int) -> np.ndarray:
+def cluster(
+    solution: LearntKernel, n_clusters: int | None, method: str | None, random_state: Any, n_init: int
+) -> np.ndarray:
     """Cluster a solution; warn where its links cannot be respected by so few clusters."""
-    if method not in METHODS:
+    if method is not None and method not in METHODS:
         raise InvalidInput(f"there is no clustering method {method!r}; there are {', '.join(METHODS)}")
+    k = _number_of_clusters(solution, n_clusters, method)
+    method = method or solution.problem.cluster_method
+    if method is None:
+        method = "kernel-kmeans" if solution._embedded() is None else "kmeans"
+    _warn_of_links(getattr(solution.problem, "links", None), k)
+    if method == "spectral":
+        return spectral(solution.affinity_for(k), k, random_state, n_init)
+    if method == "argmax":
+        return _classes(solution)
+    if method == "cut" and k == 2 and solution.embedding.shape[1] == 1:
+        return (solution.embedding[:, 0] > 0).astype(int)
+    if method in ("kmeans", "cut"):
+        return kmeans(solution.embedding, k, random_state, n_init)
+    rng = as_generator(random_state)
+    options: dict[str, Any] = {"n_init": n_init, "weights": solution.problem.point_weights}
+    if solution._embedded() is not None:  # what the program found is one more place to start from
+        options["start"] = kmeans(solution.embedding, k, rng, n_init)
+    if isinstance(solution._kernel, Congruence):
+        return kernel_kmeans(None, k, rng, factor=solution.factor, **options)
+    return kernel_kmeans(solution.kernel, k, rng, **options)
+
+
+def _number_of_clusters(solution: LearntKernel, n_clusters: int | None, method: str | None) -> int:
+    """Return how many clusters are wanted: what was asked for, or what the problem was declared for."""
+    name, declared = type(solution.problem).__name__, getattr(solution.problem, "n_clusters", None)
+    if n_clusters is None:
+        if declared is None:
+            raise InvalidInput(f"{name} does not know how many clusters there are: cluster(n_clusters=3)")
+        return int(declared)
     k = as_count(n_clusters, "n_clusters", 1)
-    links = getattr(solution.problem, "links", None)
+    if declared is not None and k != declared and method in (None, "cut", "argmax"):
+        how = "label a point of each class" if hasattr(solution.problem, "classes") else f"give it n_clusters={k}"
+        raise InvalidInput(
+            f"this {name} is for {declared} clusters, not {k}; {how}, or name a method, 'kmeans' or 'spectral'"
+        )
+    return k
+
+
+def _warn_of_links(links: Any, k: int) -> None:
     if isinstance(links, Links) and links.contradiction() is None:
         if links.least_clusters() > k:
             trouble = f"the cannot-links need at least {links.least_clusters()} clusters; with {k} some are broken"
-            warnings.warn(trouble, LinkWarning, stacklevel=3)
+            warnings.warn(trouble, LinkWarning, stacklevel=4)
         elif links.n_blocks < k <= links.n:
             trouble = f"the must-links leave {links.n_blocks} blocks; with {k} clusters some of them are broken"
-            warnings.warn(trouble, LinkWarning, stacklevel=3)
-    if method == "spectral":
-        return spectral(solution.affinity_for(k), n_clusters, random_state, n_init)
-    if method == "kmeans":
-        return kmeans(solution.embedding, n_clusters, random_state, n_init)
-    if isinstance(solution._kernel, Congruence):
-        return kernel_kmeans(None, n_clusters, random_state, n_init, factor=solution.factor)
-    return kernel_kmeans(solution.kernel, n_clusters, random_state, n_init)
+            warnings.warn(trouble, LinkWarning, stacklevel=4)
+
+
+def _classes(solution: LearntKernel) -> np.ndarray:
+    """Return the number of the class with the largest score; warn of points that no label reaches."""
+    scores = solution.problem.scores_of(solution.values)  # type: ignore[attr-defined]
+    if scores is None:
+        raise InvalidInput(f"{type(solution.problem).__name__} has no scores for classes; use another method")
+    unreached = int((abs(scores).max(axis=1) == 0).sum())
+    if unreached:
+        warnings.warn(
+            f"no label reaches {unreached} points, whose components of the graph have none; they are put into the "
+            f"first class",
+            LinkWarning,
+            stacklevel=4,
+        )
+    return scores.argmax(axis=1)
 
 
 def kernel_factor(K: Matrix, tolerance: float = 1e-10) -> np.ndarray:
@@ -66,9 +114,11 @@ def kernel_kmeans(
     n_init: int = 20,
     *,
     factor: np.ndarray | None = None,
+    weights: np.ndarray | None = None,
+    start: np.ndarray | None = None,
     max_iter: int = 300,
 ) -> np.ndarray:
-    r"""Minimise :math:`\sum_i \|\phi_i - \mu_{c(i)}\|^2` over clusterings, knowing only inner products.
+    r"""Minimise :math:`\sum_i w_i \|\phi_i - \mu_{c(i)}\|^2` over clusterings, knowing only inner products.
 
     Parameters
     ----------
@@ -80,6 +130,10 @@ def kernel_kmeans(
         Restarts, each from centres drawn as in k-means++; the best is kept.
     factor : array, n × r
         B with kernel = BBᵀ; the kernel itself is then never formed.
+    weights : array of n, optional
+        What each point weighs, all positive; alike by default. Centres are weighted means.
+    start : array of n, optional
+        A clustering to start from as well.
     max_iter : int
         The most iterations of one restart.
     """
@@ -93,22 +147,32 @@ def kernel_kmeans(
     n = len(given)
     k = as_count(n_clusters, "n_clusters", 1, n)
     rng = as_generator(random_state)
+    w = np.ones(n) if weights is None else real_array(weights, "weights")
+    if w.shape != (n,) or not (np.isfinite(w) & (w > 0)).all():
+        raise InvalidInput(f"weights must be {n} positive numbers, one for each point")
+    w = w / w.mean()
 
     def times(H: np.ndarray) -> np.ndarray:
         return given @ H if factor is None else given @ (given.T @ H)
 
     squares = np.diag(given).copy() if factor is None else (given**2).sum(axis=1)
+    starts = [_seeds(times, squares, w, k, rng) for _ in range(as_count(n_init, "n_init", 1))]
+    if start is not None:
+        starts.insert(0, _memberships(start, n, k))
     best, lowest = np.zeros(n, dtype=int), np.inf
-    for _ in range(as_count(n_init, "n_init", 1)):
-        labels, inertia = _lloyd(times, squares, _seeds(times, squares, k, rng), max_iter)
+    for memberships in starts:
+        labels, inertia = _lloyd(times, squares, memberships, w, max_iter)
         # A lower inertia by rounding alone must not decide between kernel and factor.
         if inertia < lowest - 1e-9 * (1 + abs(lowest if np.isfinite(lowest) else 0)):
             best, lowest = labels, inertia
     return best
 
 
-def _seeds(times: Any, squares: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw k centres, each with probability proportional to its squared distance from those before."""
+def _seeds(times: Any, squares: np.ndarray, weights: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw k points as centres, each with probability proportional to its weighted squared distance from those before.
+
+    Returned as clusters of one point each, a column a cluster.
+    """
     n = len(squares)
     chosen = [int(rng.integers(n))]
     nearest = np.full(n, np.inf)
@@ -118,21 +182,33 @@ def _seeds(times: Any, squares: np.ndarray, k: int, rng: np.random.Generator) ->
         distances = squares - 2 * times(latest) + squares[chosen[-1]]
         distances[distances < 1e-12 * max(1.0, squares.max())] = 0  # rounding, not distance
         nearest = np.minimum(nearest, distances)
-        total = nearest.sum()
+        share = weights * nearest
+        total = share.sum()
         draw = rng.random()
         if total > 0:
-            chosen.append(int(np.searchsorted(np.cumsum(nearest), draw * total, side="right").clip(0, n - 1)))
+            chosen.append(int(np.searchsorted(np.cumsum(share), draw * total, side="right").clip(0, n - 1)))
         else:  # fewer distinct points than clusters: take points not taken yet
             rest = np.setdiff1d(np.arange(n), chosen)
             chosen.append(int(rest[int(draw * len(rest))]))
-    return np.array(chosen)
+    seeds = np.zeros((n, k))
+    seeds[chosen, np.arange(k)] = 1
+    return seeds
 
 
-def _lloyd(times: Any, squares: np.ndarray, seeds: np.ndarray, max_iter: int) -> tuple[np.ndarray, float]:
+def _memberships(start: np.ndarray, n: int, k: int) -> np.ndarray:
+    """Return a clustering as a column a cluster; one that is empty gets a point of its own."""
+    labels = as_labels(start, n)
+    columns = (labels[:, None] == np.unique(labels)[None, :k]).astype(float)
+    missing = k - columns.shape[1]
+    return np.hstack([columns, np.eye(n)[:, :missing]])
+
+
+def _lloyd(
+    times: Any, squares: np.ndarray, start: np.ndarray, weights: np.ndarray, max_iter: int
+) -> tuple[np.ndarray, float]:
     """Alternate between nearest centres and centres; a cluster that empties takes the worst-placed point."""
-    n, k = len(squares), len(seeds)
-    membership = np.zeros((n, k))
-    membership[seeds, np.arange(k)] = 1
+    n, k = start.shape
+    membership = weights[:, None] * start
     labels = np.full(n, -1)
     for _ in range(max_iter):
         means = membership / membership.sum(axis=0)
@@ -141,14 +217,14 @@ def _lloyd(times: Any, squares: np.ndarray, seeds: np.ndarray, max_iter: int) ->
         new = distances.argmin(axis=1)
         for empty in np.setdiff1d(np.arange(k), new):
             crowded = np.bincount(new, minlength=k)[new] > 1
-            own = np.where(crowded, distances[np.arange(n), new], -np.inf)
+            own = np.where(crowded, weights * distances[np.arange(n), new], -np.inf)
             new[own.argmax()] = empty
         if np.array_equal(new, labels):
             break
         labels = new
-        membership = np.eye(k)[labels]
+        membership = weights[:, None] * np.eye(k)[labels]
     means = membership / membership.sum(axis=0)
-    inertia = squares.sum() - (membership * times(means)).sum()
+    inertia = weights @ squares - (membership * times(means)).sum()
     return labels, float(inertia)
 
 

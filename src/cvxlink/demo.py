@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,37 +12,23 @@ from rich.table import Table
 from . import datasets, metrics, plotting
 from .backends.catalogue import installed_sdp_solvers
 from .errors import MissingDependency, SolverUnavailable
-from .formulations import CCSR, KP, PCP, SRCP, GaussianField, ImprovedOrder, MinKL
+from .formulations import PCP
 from .graph import Graph
+from .labelling import sample_labels
 from .links import Links
-from .problem import Problem
+from .methods import METHODS
 from .solution import Solution
 from .status import Status
 
 FORMS = {"reduced": {"form": "dual", "presolve": True}, "paper": {"form": "paper", "presolve": False}}
 REDUCED_LIMIT = 60.0
-NOISE = 0.1
-
-
-def _affinity_propagation(graph: Graph, links: Links) -> MinKL:
-    return MinKL(graph.kernel(), links, must_noise=NOISE, cannot_noise=NOISE, jitter="smallest")
-
-
-METHODS: dict[str, Callable[[Graph, Links], Problem]] = {
-    "PCP": PCP,
-    "KP": KP,
-    "CCSR": CCSR,
-    "SRCP": SRCP,
-    "MinKL": _affinity_propagation,
-    "ImprovedOrder": ImprovedOrder,
-    "GaussianField": GaussianField,
-}
+PER_CLASS = 3
 
 
 def run(folder: Path, time_limit: float, console: Console) -> None:
     """Solve, print one table, save one picture."""
     X, y = datasets.load("iris")
-    links = Links.sample(y, per_class=3, random_state=0)
+    links = Links.sample(y, per_class=PER_CLASS, random_state=0)
     problem = PCP(Graph.knn(X), links)
     console.print(str(problem), highlight=False, soft_wrap=True)
     console.print()
@@ -75,19 +60,21 @@ def run(folder: Path, time_limit: float, console: Console) -> None:
 
 
 def _methods(graph: Graph, links: Links, y: Any) -> Table:
-    """Every method by its default choice, on the same graph and links."""
-    table = Table(title="The methods, each by its default choice")
-    for name in ("method", "by"):
+    """Every method by its default choice, on the same graph and links, or labels."""
+    table = Table(title=f"The methods, each by its default choice; {len(links)} links or {3 * PER_CLASS} labels")
+    for name in ("method", "takes", "by"):
         table.add_column(name, no_wrap=True)
     for name in ("certified gap", "time", "NMI", "violated"):
         table.add_column(name, justify="right")
+    labels = sample_labels(y, per_class=PER_CLASS, random_state=0)
     for name, method in METHODS.items():
-        solution = method(graph, links).solve()
+        solution = method(graph, links, labels, 3).solve()
         scores = metrics.scores(y, solution.cluster(3, random_state=0), links)
         assert solution.certificate is not None
         gap = solution.certificate.relative_gap
         table.add_row(
             name,
+            solution.problem.takes,
             solution.plan.route.name if solution.plan.route else str(solution.plan.solver),
             "no bound" if gap is None else f"{gap:.1e}",
             f"{solution.timings.total:.2f} s",

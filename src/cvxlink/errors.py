@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .solution import Solution
@@ -25,20 +26,25 @@ class InconsistentLinks(InvalidInput):
         The cannot-link.
     path : tuple of int
         A shortest chain of must-links from one end of the pair to the other.
+    labels : dict
+        The labels of points on the path, where labels are involved.
     """
 
-    def __init__(self, pair: tuple[int, int], path: tuple[int, ...]) -> None:
-        self.pair = pair
-        self.path = path
-        shown = [*path[:5], "…", *path[-5:]] if len(path) > 12 else path
-        chain = " – ".join(map(str, shown))
+    def __init__(self, pair: tuple[int, int], path: tuple[int, ...], labels: Mapping[int, Any] | None = None) -> None:
+        self.pair, self.path, self.labels = pair, path, dict(labels or {})
+        named = [f"{point} (label {self.labels[point]})" if point in self.labels else str(point) for point in path]
+        shown = [*named[:5], "…", *named[-5:]] if len(named) > 12 else named
+        chain = " – ".join(shown)
         super().__init__(
-            f"points {pair[0]} and {pair[1]} are cannot-linked, but must-links join them: {chain}; "
+            f"points {pair[0]} and {pair[1]} must not be together, by a cannot-link or their labels, but must-links "
+            f"and equal labels join them: {chain}; remove or relabel one of these"
+            if self.labels
+            else f"points {pair[0]} and {pair[1]} are cannot-linked, but must-links join them: {chain}; "
             f"remove the cannot-link or one of these must-links"
         )
 
     def __reduce__(self) -> tuple:
-        return type(self), (self.pair, self.path)
+        return type(self), (self.pair, self.path, self.labels)
 
 
 class InvalidProblem(CvxlinkError):

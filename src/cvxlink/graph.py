@@ -238,6 +238,19 @@ class Graph:
     def _spectra(self) -> dict[bool, tuple[np.ndarray, np.ndarray]]:
         return {}
 
+    @cached_property
+    def trivial_cut(self) -> np.ndarray:
+        """The unit vector along D^{1/2}1, which costs nothing and separates nothing."""
+        root = np.sqrt(self.degrees) if self.n_edges else np.ones(self.n)
+        return root / np.linalg.norm(root)
+
+    @property
+    def free_cuts(self) -> np.ndarray:
+        """Orthonormal columns that span what L̄ carries to zero: D^{1/2}1 on each component by itself."""
+        root = np.where(self.degrees > 0, np.sqrt(self.degrees), 1.0)
+        columns = root[:, None] * (self.components[:, None] == np.arange(self.n_components))
+        return columns / np.linalg.norm(columns, axis=0)
+
     def incidence(self, normalized: bool = True) -> sp.csr_array:
         r"""Return R with :math:`R^\top R = \bar L` (or L).
 

@@ -112,6 +112,18 @@ class HarmonicExtension:
         complement = self.matrix.T @ (self.L @ self.matrix)
         return (complement + complement.T) / 2
 
+    def inverse_norm(self) -> float:
+        """Return a proven bound on the norm of L_uu⁻¹, for a Laplacian; infinity where rounding leaves none.
+
+        L_uu⁻¹ has no negative entry then, so L_uu x ≥ c > 0 implies x ≥ c L_uu⁻¹1, and max x / c bounds its row sums.
+        """
+        if not len(self.unknown):
+            return 0.0
+        x = self._solve(np.ones((len(self.unknown), 1))).ravel()
+        rounding = len(x) * np.finfo(float).eps * (abs(self._system) @ abs(x))
+        least = float((self._system @ x - rounding).min())
+        return float(x.max()) / least if least > 0 and x.min() >= 0 else np.inf
+
     # ------------------------------------------------------------------ systems with L_uu
 
     @cached_property

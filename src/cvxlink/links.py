@@ -13,9 +13,9 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
-from . import link_files
+from . import labelling, link_files
 from .errors import InconsistentLinks, InvalidInput
-from .validation import as_count, as_generator, as_labels, as_permutation, is_known, real_array
+from .validation import as_count, as_generator, as_labels, as_permutation, as_positive, is_known, real_array
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,11 +57,13 @@ class Links:
         return cls._from_pairs(labels, _all_pairs(np.flatnonzero(is_known(labels))))
 
     @classmethod
-    def from_matrix(cls, Q: Any) -> Links:
+    def from_matrix(cls, Q: Any, threshold: float = 0.0) -> Links:
         """Read links from the signs of a matrix: positive is must, negative is cannot, zero is none.
 
-        The matrix, dense or sparse, may be symmetric or hold each pair once.
+        The matrix, dense or sparse, may be symmetric or hold each pair once. Of a soft one, entries up to a threshold
+        in size can be left out.
         """
+        threshold = as_positive(threshold, "threshold", or_zero=True)
         if not sp.issparse(Q):
             Q = real_array(Q, "a link matrix")
             if Q.ndim != 2:
@@ -73,7 +75,7 @@ class Links:
             raise InvalidInput("the link matrix has NaN or infinite entries; use 0 where there is no link")
         signed: dict[int, set[tuple[int, int]]] = {1: set(), -1: set()}
         for i, j, value in zip(Q.row.tolist(), Q.col.tolist(), Q.data.tolist(), strict=True):
-            if value and i != j:
+            if abs(value) > threshold and i != j:
                 signed[1 if value > 0 else -1].add((min(i, j), max(i, j)))
         both = signed[1] & signed[-1]
         if both:
@@ -197,6 +199,41 @@ class Links:
         cannot = [np.array(np.meshgrid(members[a], members[b])).reshape(2, -1).T for a, b in self.block_cannot]
         return Links(self.n, _stack(must), _stack(cannot))
 
+    # ------------------------------------------------------------------ labels
+
+    def with_labels(self, labels: Any) -> Links:
+        """Return these links and those that labels say, -1 being unknown; raise where the two contradict one another.
+
+        :class:`InconsistentLinks` carries the witness: the pair that must not be together, by a cannot-link or by two
+        labels, and a shortest chain of must-links and equal labels between its ends.
+        """
+        labels = as_labels(labels, self.n)
+        known = Links.from_labels(labels)
+        together = Links(self.n, np.vstack([self.must, known.must]), np.vstack([self.cannot, known.cannot]))
+        found = together.contradiction()
+        if found:
+            raise InconsistentLinks(*found, labels={k: labels[k].item() for k in found[1] if is_known(labels)[k]})
+        return together
+
+    def to_labels(self, labels: Any = None, n_classes: int | None = None) -> np.ndarray:
+        """Return the labels that follow from these links: those of must-linked points, and those that are left over.
+
+        Parameters
+        ----------
+        labels : array of n, optional
+            Labels that are known, -1 for unknown. Without, points that cannot-links keep pairwise apart, as many as are
+            found, get the labels 0, 1, … to start with.
+        n_classes : int, optional
+            How many classes there are in all. A point that is cannot-linked to all classes but one is then in that one;
+            without, only must-links carry labels on. With labels, the classes must all be named in them.
+
+        Links determine labels up to names only, and rarely all of them: the others stay -1. A contradiction raises
+        :class:`InconsistentLinks` with its witness.
+        """
+        return labelling.labels_from(self, labels, n_classes)
+
+    # ------------------------------------------------------------------ consistency
+
     def contradiction(self) -> tuple[tuple[int, int], tuple[int, ...]] | None:
         """Return a cannot-link inside a block and a shortest chain of must-links between its ends, or None."""
         inside = self.blocks[self.cannot[:, 0]] == self.blocks[self.cannot[:, 1]]
@@ -224,22 +261,23 @@ class Links:
         return float(broken / len(self)) if len(self) else 0.0
 
     def least_clusters(self) -> int:
-        """Return a number of clusters below which the links certainly cannot be respected.
+        """Return a number of clusters below which the links certainly cannot be respected."""
+        return max(len(self.clique()), 1)
 
-        It is the size of a clique of blocks that are pairwise cannot-linked, found greedily from every block.
-        """
+    def clique(self) -> list[int]:
+        """Return blocks that are pairwise cannot-linked, as many as are found greedily from every block."""
         neighbours: dict[int, set[int]] = {}
         for a, b in self.block_cannot.tolist():
             neighbours.setdefault(a, set()).add(b)
             neighbours.setdefault(b, set()).add(a)
-        best = 1
+        best: list[int] = []
         for start in neighbours:
-            clique, candidates = 1, set(neighbours[start])
+            clique, candidates = [start], set(neighbours[start])
             while candidates:
                 a = max(candidates, key=lambda v: (len(neighbours[v] & candidates), -v))
                 candidates &= neighbours[a]
-                clique += 1
-            best = max(best, clique)
+                clique.append(a)
+            best = max(best, clique, key=len)
         return best
 
     def bootstrap(self, n_links: int, random_state: Any = None) -> Links:

@@ -92,11 +92,11 @@ def diagonal(K: Matrix) -> np.ndarray:
     return entries(K, everyone, everyone)
 
 
-def inner(C: sp.csr_array, K: Matrix) -> float:
-    """Return ⟨C, K⟩ for a sparse C."""
+def inner(C: Any, K: Matrix) -> float:
+    """Return ⟨C, K⟩ for a sparse or dense C."""
     if isinstance(K, Congruence):
         return float(np.sum(as_dense(K.T.T @ (C @ K.T)) * K.M))
-    return float(C.multiply(K).sum())
+    return float(C.multiply(K).sum() if sp.issparse(C) else np.vdot(C, K))
 
 
 def scaled(factor: float, K: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NoReturn
@@ -34,19 +33,15 @@ class Step:
 
 
 @dataclass(frozen=True, eq=False)
-class SharedNames(Lift):
-    """The way back from an equivalent program: what both declare under one name is the same."""
+class FromEquivalent(Lift):
+    """The way back from an equivalent program, which the original knows."""
 
     original: Problem
+    form: str
 
     def point(self, values: Values, duals: Values) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Keep the variables and the multipliers of the original."""
-        variables = self.original.variables()
-        return _named(values, variables), _named(duals, self.original.constraints(**variables))
-
-
-def _named(given: Values, names: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: given[name] for name in names if name in given}
+        """Ask it."""
+        return self.original.point_from(self.form, values, duals)
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +75,7 @@ class Plan:
 def forms_of(problem: Problem) -> tuple[str, ...]:
     """Return the names of the equivalent programs there are for a problem."""
     if not problem.convex:
-        return ()
+        return tuple(problem.equivalents)
     dual = () if Dualisation().refuses(problem) else ("dual",)
     return (problem.declared_form, *problem.equivalents, *dual)
 
@@ -100,6 +95,8 @@ def make_plan(
     as_flag(presolve, "presolve")
     if solver is not None:
         solver = require_solver(solver)
+        if not problem.convex and form is None:
+            form = next(iter(problem.equivalents), None)
     if form is not None and form in problem.equivalents:
         return _equivalent_plan(problem, form, problem.equivalents[form], solver)
     if form is not None and form not in (problem.declared_form, "dual"):
@@ -138,7 +135,7 @@ def _cvxpy_plan(problem: Problem, steps: list[Step], program: Problem, form: str
 
 def _equivalent_plan(problem: Problem, form: str, program: Problem, solver: str | None) -> Plan:
     why = "another program with the same optimum"
-    step = Step("rewriting", why, problem.sizes, program.sizes, SharedNames(problem))
+    step = Step("rewriting", why, problem.sizes, program.sizes, FromEquivalent(problem, form))
     return _cvxpy_plan(problem, [step], program, form, solver)
 
 

@@ -44,22 +44,32 @@ class Problem(ABC):
     ``convex``
         False for a program that only a route of its own can solve.
     ``yields_kernel``
-        False for a method that yields an affinity and no kernel.
+        False for a method that yields an affinity or labels and no kernel.
+    ``cluster_method``
+        How the paper clusters; otherwise k-means on an embedding of its own, or kernel k-means.
+    ``program``, ``takes``, ``yields``
+        For the table of methods: what kind of program it is, what is known beforehand (labels, hard or soft links), and
+        what comes of it.
     ``equivalents``
         Other programs with the same optimum, by the name of the form.
     :meth:`linear_sdp`
         The same program as data, where reading it off the declaration would be slow.
     ``structure``
         The same program as data of another kind that has routes and proofs of its own.
-    :meth:`kernel_of`, :meth:`embedding_of`, :meth:`affinity_of`, :meth:`propagated_of`
+    :meth:`kernel_of`, :meth:`embedding_of`, :meth:`affinity_of`, :meth:`propagated_of`, :meth:`scores_of`
         What is made of the variables for clustering, where it is not simply the one symmetric variable.
+    :meth:`measures_of`, ``propagation``
+        Further numbers about a solution; what a labeling has to stand still under, for ``stationarity()``.
     ``remarks``
         What ``explain()`` should say besides the plan.
     """
 
     cites: ClassVar[Citation | None] = None
     declared_form: ClassVar[str] = "declared"
-    cluster_method: ClassVar[str] = "kernel-kmeans"
+    cluster_method: ClassVar[str | None] = None
+    program: ClassVar[str] = "declared"
+    takes: ClassVar[str] = ""
+    yields: ClassVar[str] = "kernel"
     convex: ClassVar[bool] = True
     yields_kernel: ClassVar[bool] = True
 
@@ -99,9 +109,17 @@ class Problem(ABC):
     def equivalents(self) -> Mapping[str, Problem]:
         """Other programs with the same optimum, by the name of the form.
 
-        Such a program has the variables of this one, under the same names, and may have more.
+        Such a program has the variables of this one, under the same names, and may have more; otherwise
+        :meth:`point_from` says how to come back.
         """
         return {}
+
+    def point_from(
+        self, form: str, values: Mapping[str, Any], duals: Mapping[str, Any]
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return variables and multipliers of this program from those of an equivalent one: those of the same names."""
+        variables = self.variables()
+        return _named(values, variables), _named(duals, self.constraints(**variables))
 
     @property
     def structure(self) -> Any:
@@ -149,6 +167,27 @@ class Problem(ABC):
         """Return the matrix of propagated links a solution yields, where the method propagates links."""
         return None
 
+    def scores_of(self, values: Arrays) -> np.ndarray | None:
+        """Return scores, a row a point and a column a class, where the method propagates labels."""
+        return None
+
+    def measures_of(self, values: Arrays) -> dict[str, float]:
+        """Return further numbers about a solution, by name."""
+        return {}
+
+    @property
+    def propagation(self) -> tuple[Any, Any, np.ndarray] | None:
+        """Propagation within the graph and into it, P_GG and P_GH, and the null vectors of I − P_GG as columns.
+
+        None where the answer is no labeling that could be stationary.
+        """
+        return None
+
+    @property
+    def point_weights(self) -> np.ndarray | None:
+        """What each point weighs in kernel k-means; None: all alike."""
+        return None
+
     @property
     def forms(self) -> tuple[str, ...]:
         """The equivalent programs CVXPY can be given."""
@@ -166,12 +205,14 @@ class Problem(ABC):
     def to_cvxpy(self, form: str | None = None, presolve: bool = False) -> cp.Problem:
         """Return a plain ``cvxpy.Problem``, to look at or to change.
 
-        By default the program as it is declared; with ``presolve`` after the reductions, in the form asked for. (What
-        ``solve(solver=…)`` hands to a solver is ``to_cvxpy("dual", presolve=True)`` where there is a dual form.)
+        By default the program as it is declared, or its first equivalent where it is not convex; with ``presolve``
+        after the reductions, in the form asked for. (What ``solve(solver=…)`` hands to a solver is
+        ``to_cvxpy("dual", presolve=True)`` where there is a dual form.)
         """
         from .plan import make_plan
 
-        plan = make_plan(self, solver=None, form=form or self.declared_form, presolve=presolve)
+        default = self.declared_form if self.convex else next(iter(self.equivalents), self.declared_form)
+        plan = make_plan(self, solver=None, form=form or default, presolve=presolve)
         return plan.program.declare().to_cvxpy()
 
     def explain(
@@ -273,6 +314,10 @@ class Problem(ABC):
             lines.append(f"{head} & {written(name, group)}")
             head = ""
         return "$$\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}$$"
+
+
+def _named(given: Mapping[str, Any], names: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: given[name] for name in names if name in given}
 
 
 def _title(problem: Problem) -> str:

@@ -137,17 +137,18 @@ class LearntKernel(ABC):
         return None
 
     def cluster(
-        self, n_clusters: int, method: str | None = None, random_state: Any = None, n_init: int = 20
+        self, n_clusters: int | None = None, method: str | None = None, random_state: Any = None, n_init: int = 20
     ) -> np.ndarray:
         """Return labels 0 … n_clusters − 1.
 
-        ``method`` is "kernel-kmeans", "spectral" or "kmeans" (on the embedding); by default the paper's own, and
-        k-means where the method has an embedding of its own.
+        The number may be left out where the problem knows it: NCuts, SSKK, CSC, and the methods that start from labels.
+
+        ``method`` is "kernel-kmeans", "spectral", "kmeans" (on the embedding), "cut" (the sign of the one column of an
+        embedding; k-means if it has more) or "argmax" (the class with the largest score); by default the paper's own,
+        and k-means where the method has an embedding of its own.
         """
         from .clustering import cluster
 
-        if method is None:
-            method = self.problem.cluster_method if self._embedded() is None else "kmeans"
         return cluster(self, n_clusters, method, random_state, n_init)
 
     def extend(self, X_new: Any, online: bool = False, unit_length: bool = False) -> Extension:
@@ -210,7 +211,9 @@ class Solution(LearntKernel):
     def _learnt(self) -> Matrix:
         name = type(self.problem).__name__
         if not self.problem.yields_kernel:
-            raise CvxlinkError(f"{name} yields an affinity and no kernel; use affinity, or cluster by 'spectral'")
+            raise CvxlinkError(
+                f"{name} yields {self.problem.yields} and no kernel; cluster() without a method is its own way"
+            )
         kernel = self.problem.kernel_of(self._present())
         if kernel is None:
             raise CvxlinkError(
@@ -227,11 +230,57 @@ class Solution(LearntKernel):
         """The propagated links F, n × n: the sign says must or cannot, the size how strongly."""
         propagated = self.problem.propagated_of(self._present())
         if propagated is None:
-            raise CvxlinkError(f"{type(self.problem).__name__} does not propagate links to pairs; SRCP does")
+            raise CvxlinkError(f"{type(self.problem).__name__} does not propagate links to pairs; SRCP and E2CP do")
         return propagated
 
     def _embedded(self) -> np.ndarray | None:
         return self.problem.embedding_of(self._present())
+
+    @property
+    def scores(self) -> np.ndarray:
+        """What speaks for each class at each point, n × classes, where labels were propagated."""
+        scores = self.problem.scores_of(self._present())
+        if scores is None:
+            raise CvxlinkError(f"{type(self.problem).__name__} has no scores for classes; GFHF and LLGC have")
+        return scores
+
+    @property
+    def labels(self) -> np.ndarray:
+        """The class with the largest score at each point, named as in the labels that were given."""
+        scores, classes = self.scores, self.problem.classes  # type: ignore[attr-defined]
+        return classes[scores.argmax(axis=1)]
+
+    @property
+    def confidence(self) -> np.ndarray:
+        """How sure the label of each point is: the share of its class in the scores, from 1/classes to 1."""
+        scores = np.maximum(self.scores, 0)
+        totals = scores.sum(axis=1)
+        even = np.full(len(scores), 1 / scores.shape[1])  # where no label arrives
+        return np.divide(scores.max(axis=1), totals, out=even, where=totals > 0)
+
+    @property
+    def measures(self) -> dict[str, float]:
+        """Further numbers about the solution, by name: for CSC what the cut costs and how it satisfies constraints."""
+        measures = self.problem.measures_of(self._present())
+        certificate = self.certificate
+        if "cost" in measures and certificate is not None and certificate.lower_bound is not None:
+            measures["above the optimum by at most"] = max(measures["cost"] - certificate.lower_bound, 0.0)
+        return measures
+
+    def stationarity(self) -> float:
+        """Return how far the answer is from a stationary labeling: 0 if it is one, at most 1.
+
+        Definition 1 of Wang, Qian & Davidson (2012), see :func:`cvxlink.stationarity`: with S and Q̄ for CSC and
+        CSCGFHF, αS and I for LLGC.
+        """
+        from .stationary import stationarity
+
+        propagation = self.problem.propagation
+        if propagation is None:
+            raise CvxlinkError(
+                f"{type(self.problem).__name__} has no labeling that could be stationary; CSC, CSCGFHF and LLGC have"
+            )
+        return stationarity(self._present()["f"], *propagation)
 
     def relaxation_gap(self, labels: Any) -> RelaxationGap:
         """Return how far a clustering is from the bound this solution certifies."""
@@ -258,6 +307,8 @@ class Solution(LearntKernel):
         lines = [f"{type(self.problem).__name__}: {self.status}, {self.status.sentence} ({self.reason})"]
         if self.certificate is not None:
             lines.append(str(self.certificate))
+        if self.values and self.status.has_answer:
+            lines += [f"measure        {number:.6g}   {name}" for name, number in self.measures.items()]
         lines.append(f"timings        {self.timings}")
         return "\n".join(lines)
 

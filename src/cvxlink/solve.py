@@ -68,7 +68,7 @@ def solve(
 
     start = perf_counter()
     certificate = certify(problem, values, duals) if values else None
-    status, reason = _judged(problem, status, reason, certificate, accuracy)
+    status, reason = _judged(problem, status, reason, certificate, accuracy, attempt.is_heuristic)
     timings = Timings(
         reduce_seconds, attempt.compile_seconds, attempt.solve_seconds, lift_seconds, perf_counter() - start
     )
@@ -108,7 +108,12 @@ def _lifted(plan: Plan, attempt: Attempt) -> tuple[Status, str, dict[str, Any], 
 
 
 def _judged(
-    problem: Problem, status: Status, reason: str, certificate: Certificate | None, accuracy: float | None
+    problem: Problem,
+    status: Status,
+    reason: str,
+    certificate: Certificate | None,
+    accuracy: float | None,
+    is_heuristic: bool,
 ) -> tuple[Status, str]:
     """Believe the certificate, not the solver."""
     if certificate is None:
@@ -121,7 +126,10 @@ def _judged(
         proven = certificate.lower_bound is not None or status is Status.OPTIMAL
         return (Status.OPTIMAL if proven else status), reason
     if status is not Status.LIMIT:
-        status = Status.INACCURATE if certificate.holds(HOPELESS, weigh_violations=False) else Status.ERROR
+        usable = certificate.holds(HOPELESS, weigh_violations=False)
+        if is_heuristic:
+            usable = certificate.largest_violation <= (DEFAULT_ACCURACY if accuracy is None else accuracy)
+        status = Status.INACCURATE if usable else Status.ERROR
     return status, f"{reason}; certified: {certificate.summary}"
 
 

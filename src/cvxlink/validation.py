@@ -76,6 +76,32 @@ def as_positive(value: Any, name: str, or_zero: bool = False) -> float:
     return number
 
 
+def as_number(value: Any, name: str) -> float:
+    """Return a finite number."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Real) or not np.isfinite(float(value)):
+        raise InvalidInput(f"{name} must be a finite number, not {value!r}")
+    return float(value)
+
+
+def as_fraction(value: Any, name: str) -> float:
+    """Return a number between 0 and 1, neither of them."""
+    number = float(value) if isinstance(value, Real) and not isinstance(value, bool | np.bool_) else np.nan
+    # Nearer to 0 or 1, one of two terms is below the rounding of the other.
+    if not 1e-12 <= number <= 1 - 1e-12:
+        raise InvalidInput(f"{name} must be a number between 0 and 1 (by at least 1e-12), not {value!r}")
+    return number
+
+
+def as_shares(value: Any, n: int, name: str) -> np.ndarray:
+    """Return n numbers between 0 and 1, from one for all or one for each."""
+    shares = real_array(value, name)
+    if shares.shape not in ((), (n,)) or not ((shares >= 0) & (shares <= 1)).all():
+        raise InvalidInput(f"{name} must be a number between 0 and 1, or {n} of them, one for each point")
+    shares = np.broadcast_to(shares, n).copy()
+    shares.setflags(write=False)
+    return shares
+
+
 def as_permutation(order: Any, n: int) -> np.ndarray:
     """Return a renumbering of n points."""
     array = np.asarray(order)

@@ -12,7 +12,10 @@ from ..status import Status
 
 @dataclass(frozen=True)
 class Attempt:
-    """What a backend brings back: an outcome, and a point where there is one."""
+    """What a backend brings back: an outcome, and a point where there is one.
+
+    A heuristic promises a feasible point, not an optimal one; however far it is off, it is an answer.
+    """
 
     status: Status
     reason: str
@@ -22,6 +25,7 @@ class Attempt:
     solve_seconds: float = 0.0
     iterations: int | None = None
     history: tuple[float, ...] = ()
+    is_heuristic: bool = False
 
 
 class Route(ABC):

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from .base import Route
+from .closed_forms import Eigenvectors, Replacement
+from .cut import Cheapest, Exact, Stationary
 from .fitted_products import InteriorLeastSquares
 from .interior_point import InteriorPoint
 from .lyapunov import Eigen, Kronecker, Spreading
 from .nearness import ClosedForm, DualNewton
+from .propagation import Extending, OneSolve, TwoPasses
 from .search import Search
 
 ROUTES: tuple[Route, ...] = (
@@ -18,4 +21,12 @@ ROUTES: tuple[Route, ...] = (
     Kronecker(),
     DualNewton(),
     ClosedForm(),
+    Extending(),
+    OneSolve(),
+    TwoPasses(),
+    Eigenvectors(),
+    Replacement(),
+    Exact(),
+    Cheapest(),
+    Stationary(),
 )

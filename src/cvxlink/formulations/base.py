@@ -6,25 +6,27 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import scipy.sparse as sp
 
+from ..adjustment import adjusted_affinity
 from ..errors import InvalidInput
 from ..graph import Graph
 from ..links import Links
+from ..matrices import Arrays
 from ..problem import Problem
-from ..validation import as_flag
+from ..validation import as_flag, as_labels, as_shares, is_known
 
 if TYPE_CHECKING:
     from ..ensemble import Ensemble
 
 
 @dataclass(frozen=True, eq=False)
-class LinkedGraphProblem(Problem):
+class LinkedProblem(Problem):
     """A program on a graph and links over the same points."""
 
     graph: Graph
     links: Links
-    normalized: bool = True
 
     def __post_init__(self) -> None:
         name = type(self).__name__
@@ -32,6 +34,16 @@ class LinkedGraphProblem(Problem):
             raise InvalidInput(f"{name} takes a Graph and Links: {name}(Graph.knn(X), Links(n, must=…, cannot=…))")
         if self.links.n != self.graph.n:
             raise InvalidInput(f"the graph has {self.graph.n} points, but the links are on {self.links.n}")
+
+
+@dataclass(frozen=True, eq=False)
+class LinkedGraphProblem(LinkedProblem):
+    """A program on links and the Laplacian of a graph, normalised or not."""
+
+    normalized: bool = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
         as_flag(self.normalized, "normalized")
 
     @cached_property
@@ -65,3 +77,92 @@ class LinkedGraphProblem(Problem):
         from ..ensemble import solve_resampled
 
         return solve_resampled(self, n_subsets, n_links, random_state, n_jobs, options)
+
+
+@dataclass(frozen=True, eq=False)
+class PropagatingProblem(LinkedGraphProblem):
+    """A program whose variable F, n × n, holds what the links say about every pair of points."""
+
+    takes = "soft links"
+    yields = "propagated links, affinity"
+    cluster_method = "spectral"
+    yields_kernel = False
+
+    def propagated_of(self, values: Arrays) -> np.ndarray:
+        """The propagated links."""
+        return values["F"]
+
+    def affinity_of(self, values: Arrays, n_clusters: int | None = None) -> np.ndarray:
+        """The affinity, raised and lowered by the propagated links: equation (9) of Fu et al. (2011)."""
+        return adjusted_affinity(self.graph, values["F"]).affinity
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledProblem(Problem):
+    """A program on a graph some of whose points have labels."""
+
+    graph: Graph
+    labels: Any
+    confidence: Any = 1.0
+
+    cluster_method = "argmax"
+    yields_kernel = False
+    takes = "labels"
+    yields = "labels, scores"
+
+    def __post_init__(self) -> None:
+        name = type(self).__name__
+        if not isinstance(self.graph, Graph):
+            raise InvalidInput(f"{name} takes a Graph and labels: {name}(Graph.knn(X), labels), -1 for unknown")
+        if isinstance(self.labels, Links):
+            raise InvalidInput(
+                f"{name} takes labels, not links; links.to_labels() tells which labels follow from links"
+            )
+        labels = as_labels(self.labels, self.graph.n).copy()
+        labels.setflags(write=False)
+        object.__setattr__(self, "labels", labels)
+        object.__setattr__(self, "confidence", as_shares(self.confidence, self.graph.n, "confidence"))
+        if len(self.classes) < 2:
+            raise InvalidInput(
+                f"the labels name {len(self.classes)} classes, and it takes two to tell points apart; "
+                f"label at least one point of each class (-1 stands for unknown)"
+            )
+
+    @cached_property
+    def known(self) -> np.ndarray:
+        """The points that have a label."""
+        return np.flatnonzero(is_known(self.labels))
+
+    @cached_property
+    def classes(self) -> np.ndarray:
+        """The labels there are, in order; a column of scores for each."""
+        return np.unique(self.labels[self.known])
+
+    @property
+    def n_clusters(self) -> int:
+        """As many clusters as there are classes."""
+        return len(self.classes)
+
+    @cached_property
+    def Y(self) -> np.ndarray:
+        """What is known, n × classes: 1 for the class of a labelled point; rows of points without a label are zero.
+
+        With a confidence c below one the row is c for the class and (1 − c)/classes more for every class.
+        """
+        Y = np.zeros((self.graph.n, len(self.classes)))
+        share = self.confidence[self.known, None]
+        given = (self.labels[self.known, None] == self.classes).astype(float)
+        Y[self.known] = share * given + (1 - share) / len(self.classes)
+        return Y
+
+    def scores_of(self, values: Arrays) -> np.ndarray | None:
+        """What speaks for each class."""
+        return values["f"]
+
+    def embedding_of(self, values: Arrays) -> np.ndarray:
+        """The same."""
+        return values["f"]
+
+    def affinity_of(self, values: Arrays, n_clusters: int | None = None) -> np.ndarray:
+        """The graph's own."""
+        return self.graph.W.toarray()

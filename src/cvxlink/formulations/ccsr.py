@@ -65,6 +65,9 @@ class CCSR(LinkedGraphProblem):
 
     cites = Citation("li2009", equation="17")
     declared_form = "compact"
+    program = "least squares, semidefinite"
+    takes = "soft links"
+    yields = "embedding, kernel"
 
     def __post_init__(self) -> None:
         super().__post_init__()

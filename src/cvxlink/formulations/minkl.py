@@ -100,6 +100,9 @@ class MinKL(Problem):
 
     cites = Citation("lu2008")
     declared_form = "logdet"
+    program = "log-determinant"
+    takes = "hard bounds or soft links"
+    yields = "kernel, affinity"
     cluster_method = "spectral"
 
     def __post_init__(self) -> None:

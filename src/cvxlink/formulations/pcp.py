@@ -42,6 +42,8 @@ class PCP(LinkedGraphProblem):
 
     cites = Citation("li2008", equation="1", printed_in="hu2010")
     declared_form = "paper"
+    program = "semidefinite"
+    takes = "hard links"
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -88,6 +88,8 @@ class ImprovedOrder(SpectralTransform):
     """
 
     cites = Citation("zhu2006", printed_in="hu2010")
+    program = "second-order cone"
+    takes = "soft links"
     declared_form = "paper"
 
     @property
@@ -147,6 +149,8 @@ class GaussianField(SpectralTransform):
     """
 
     cites = Citation("zhu2003", printed_in="hu2010")
+    program = "one unknown, not convex"
+    takes = "soft links"
     convex = False
     search_interval = (1e-6, 1e4)
 

@@ -8,23 +8,20 @@ from functools import cached_property, partial
 from typing import Any
 
 import cvxpy as cp
-import numpy as np
 
-from ..adjustment import adjusted_affinity
 from ..citations import Citation
 from ..errors import InvalidInput
-from ..matrices import Arrays
 from ..problem import Sizes
 from ..structures import Lyapunov
 from ..validation import as_positive
-from .base import LinkedGraphProblem
+from .base import PropagatingProblem
 
 # Beyond this range of mu one of the two terms is below the rounding of the other.
 LEAST_MU = 1e-15
 
 
 @dataclass(frozen=True, eq=False)
-class SRCP(LinkedGraphProblem):
+class SRCP(PropagatingProblem):
     r"""Symmetric graph regularized constraint propagation.
 
     .. math::
@@ -62,8 +59,7 @@ class SRCP(LinkedGraphProblem):
 
     cites = Citation("fu2011", equation="3")
     declared_form = "quadratic"
-    cluster_method = "spectral"
-    yields_kernel = False
+    program = "quadratic"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -110,11 +106,3 @@ class SRCP(LinkedGraphProblem):
             partial(self.graph.smoothest, self.graph.n, self.normalized),
             is_contraction=self.normalized,  # the eigenvalues of L̄ are between 0 and 2
         )
-
-    def propagated_of(self, values: Arrays) -> np.ndarray:
-        """The propagated links."""
-        return values["F"]
-
-    def affinity_of(self, values: Arrays, n_clusters: int | None = None) -> np.ndarray:
-        """The affinity, raised and lowered by the propagated links: equation (9)."""
-        return adjusted_affinity(self.graph, values["F"]).affinity

@@ -10,22 +10,44 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from ..certificate import Certificate
 from ..errors import InvalidInput, ReductionRefused
 from ..matrices import Arrays, Congruence
 from ..problem import Problem
-from ..structures import FittedProducts, Lyapunov, Nearness
+from ..structures import (
+    ConstrainedCut,
+    Fantope,
+    FittedProducts,
+    FixedEntries,
+    Harmonic,
+    Lyapunov,
+    Nearness,
+    Smoothing,
+    StationaryCuts,
+    TwoSided,
+)
+from .cut import certify_cut, certify_stationary
 from .declared import checked_point, violations_of
+from .fantope import certify_fantope, certify_fixed_entries
+from .harmonic import certify_harmonic
 from .linear_sdp import certify_linear_sdp
-from .lyapunov import certify_lyapunov
 from .nearness import certify_nearness
+from .propagation import certify_propagation
 from .quadratic import certify_fitted_products
 
 PROOFS: dict[type, Any] = {
+    ConstrainedCut: certify_cut,
+    Fantope: certify_fantope,
     FittedProducts: certify_fitted_products,
-    Lyapunov: certify_lyapunov,
+    FixedEntries: certify_fixed_entries,
+    Harmonic: certify_harmonic,
+    Lyapunov: certify_propagation,
     Nearness: certify_nearness,
+    Smoothing: certify_propagation,
+    StationaryCuts: certify_stationary,
+    TwoSided: certify_propagation,
 }
 NOT_FINITE = "the point holds NaN or infinity"
 
@@ -46,7 +68,7 @@ def certify(problem: Problem, values: Mapping[str, Any], duals: Mapping[str, Any
         raise InvalidInput("values and multipliers are given by name, as dictionaries")
     values, duals = _stored(values), _stored(duals or {})
     if problem.structure is not None:
-        point = checked_point(problem.variables(), values)
+        point = checked_point(problem.variables(), values, keep_products=True)
         if not _is_finite(point):
             return Certificate(float("nan"), {}, basis=NOT_FINITE, scale=0.0)
         return PROOFS[type(problem.structure)](problem.structure, point, duals)
@@ -70,8 +92,9 @@ def certify(problem: Problem, values: Mapping[str, Any], duals: Mapping[str, Any
     return certify_linear_sdp(sdp, (K + K.T) / 2, duals, value, violations)
 
 
-def _is_finite(point: Mapping[str, np.ndarray]) -> bool:
-    return all(np.isfinite(value).all() for value in point.values())
+def _is_finite(point: Mapping[str, Any]) -> bool:
+    parts = [part for v in point.values() for part in ((v.T, v.M) if isinstance(v, Congruence) else (v,))]
+    return all(np.isfinite(part.data if sp.issparse(part) else part).all() for part in parts)
 
 
 def _stored(values: Mapping[str, Any]) -> Mapping[str, Any]:

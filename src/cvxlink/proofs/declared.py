@@ -10,16 +10,21 @@ import numpy as np
 
 from ..eigenvalues import least_eigenvalue
 from ..errors import InvalidInput
-from ..matrices import as_dense
+from ..matrices import Congruence, as_dense
 from ..problem import Declaration
 
 
-def checked_point(variables: Mapping[str, cp.Variable], values: Mapping[str, Any]) -> dict[str, np.ndarray]:
-    """Return the values of the variables as arrays of their shapes."""
-    point = {}
+def checked_point(
+    variables: Mapping[str, cp.Variable], values: Mapping[str, Any], keep_products: bool = False
+) -> dict[str, Any]:
+    """Return the values of the variables as arrays of their shapes; matrices kept as products may stay so."""
+    point: dict[str, Any] = {}
     for name, variable in variables.items():
         if name not in values:
             raise InvalidInput(f"the point has no value for the variable {name}")
+        if keep_products and isinstance(values[name], Congruence) and values[name].shape == variable.shape:
+            point[name] = values[name]
+            continue
         try:
             point[name] = np.asarray(as_dense(values[name]), dtype=float)
         except (TypeError, ValueError) as error:

@@ -51,6 +51,13 @@ class Lyapunov:
     described = "the propagation of links by a quadratic program"
     not_linear = "its objective is quadratic, and links are fitted, not enforced"
     suits_solvers = False
+    variable = "F"
+    gradient = "2μ(F − Y) + LF + FL"
+
+    @property
+    def amplification(self) -> float:
+        """A bound on the norm of F ↦ LF + FL."""
+        return 2 * float(abs(self.L).sum(axis=1).max())
 
     @property
     def n(self) -> int:

@@ -1,4 +1,4 @@
-"""A residual bound for symmetric propagation: the derivation is in :mod:`cvxlink.structures.lyapunov`."""
+"""A residual bound for quadratics that spread labels or links: derived in the structures propagation and lyapunov."""
 
 from __future__ import annotations
 
@@ -8,19 +8,22 @@ from typing import Any
 import numpy as np
 
 from ..certificate import Certificate
-from ..structures import Lyapunov
+from ..structures import Lyapunov, Smoothing, TwoSided
 from ..threads import threads_for
 
 
-def certify_lyapunov(program: Lyapunov, point: Mapping[str, np.ndarray], duals: Mapping[str, Any]) -> Certificate:
+def certify_propagation(
+    program: Lyapunov | Smoothing | TwoSided, point: Mapping[str, np.ndarray], duals: Mapping[str, Any]
+) -> Certificate:
     """Bound the distance to the solution, and the gap to the optimum, by the gradient."""
-    F = point["F"]
+    F = point[program.variable]
     with threads_for(program.n):
         residual, value = program.residual(F)
         norm = float(np.linalg.norm(F))
-        # Rounding in LF + FL matters where μ is tiny; F − Y is as exact as its result, and μ‖F − Y‖² at most the value.
+        # Rounding in the products with L matters where μ is tiny; F − Y is as exact as its result, and μ‖F − Y‖² at
+        # most the value.
         epsilon = float(np.finfo(float).eps)
-        smooth = epsilon * float(np.sqrt(program.n)) * 2 * float(abs(program.L).sum(axis=1).max()) * norm
+        smooth = epsilon * float(np.sqrt(program.n)) * program.amplification * norm
         residual += smooth + epsilon * 2 * float(np.sqrt(program.mu * max(value, 0.0)))
         uncertain = program.n * epsilon * value + norm * smooth
     return Certificate(
@@ -28,8 +31,8 @@ def certify_lyapunov(program: Lyapunov, point: Mapping[str, np.ndarray], duals: 
         {},
         lower_bound=value - uncertain - residual**2 / (4 * program.mu),
         basis="value − ‖gradient‖²/4μ, as the objective is 2μ-strongly convex",
-        conditions={"norm of the gradient 2μ(F − Y) + LF + FL": residual},
+        conditions={f"norm of the gradient {program.gradient}": residual},
         distance=residual / (2 * program.mu),
-        # Propagated links can be as faint as μ times those that were given.
+        # What is propagated can be as faint as μ times what was given.
         norm=max(norm, 1e-300),
     )

@@ -1,0 +1,107 @@
+"""Normalised cuts, relaxed (Shi & Malik 2000)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+
+from ..citations import Citation
+from ..clustering import kernel_factor
+from ..errors import InvalidInput
+from ..graph import Graph
+from ..matrices import Arrays
+from ..problem import Problem, Sizes
+from ..structures import Fantope
+from ..validation import as_count
+
+
+@dataclass(frozen=True, eq=False)
+class NCuts(Problem):
+    r"""Normalised cuts.
+
+    .. math:: \min_X\ \langle \bar L, X\rangle \quad\text{s.t.}\quad 0 \preceq X \preceq I,\quad
+              \operatorname{tr} X = k .
+
+    A clustering with indicator matrix H has :math:`X = D^{1/2}H(H^\top D H)^{-1}H^\top D^{1/2}`, a projection of rank
+    k, and :math:`\langle\bar L, X\rangle` is its normalised cut: the sum over clusters of the weight that leaves them,
+    divided by their degrees. All projections of rank k, and what lies between them, make the Fantope; the optimum is
+    the sum of the k smallest eigenvalues of L̄, a lower bound on every normalised cut. The rows of
+    :math:`D^{-1/2}V`, with the eigenvectors V, are clustered by k-means. No links: the baseline of the other methods.
+
+    Parameters
+    ----------
+    graph : Graph
+    n_clusters : int
+        The number k of clusters.
+
+    References
+    ----------
+    Shi & Malik (2000), IEEE Transactions on Pattern Analysis and Machine Intelligence 22(8).
+    """
+
+    graph: Graph
+    n_clusters: int = 2
+
+    cites = Citation("shi2000")
+    program = "semidefinite (Fantope)"
+    declared_form = "fantope"
+    takes = "a graph only"
+    yields = "embedding, kernel"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.graph, Graph):
+            raise InvalidInput("NCuts takes a Graph: NCuts(Graph.knn(X), n_clusters=3)")
+        as_count(self.n_clusters, "n_clusters", 1, self.graph.n)
+
+    @property
+    def tex(self) -> Mapping[str, str]:
+        """LaTeX of the program."""
+        return {"objective": r"\langle \bar L, X \rangle", **fantope_tex(self.n_clusters)}
+
+    def variables(self) -> dict[str, cp.Variable]:
+        """What stands for the projection."""
+        return {"X": cp.Variable((self.graph.n, self.graph.n), symmetric=True, name="X")}
+
+    def objective(self, X: cp.Variable) -> cp.Minimize:  # type: ignore[override]
+        """The normalised cut."""
+        return cp.Minimize(cp.sum(cp.multiply(self.graph.laplacian(), X)))
+
+    def constraints(self, X: cp.Variable) -> dict[str, Any]:  # type: ignore[override]
+        """Between the projections of rank k."""
+        return {"trace": cp.trace(X) == self.n_clusters, "psd": X >> 0, "below": np.eye(self.graph.n) - X >> 0}
+
+    @property
+    def sizes(self) -> Sizes:
+        """Its sizes, known without asking CVXPY."""
+        n = self.graph.n
+        return Sizes(n * (n + 1) // 2, 1, 0, (n, n))
+
+    @cached_property
+    def structure(self) -> Fantope:
+        """The sum of smallest eigenvalues it is equal to."""
+        eigenpairs = partial(self.graph.smoothest, self.n_clusters)
+        return Fantope(self.graph.laplacian(), self.n_clusters, 0.0, eigenpairs)
+
+    def embedding_of(self, values: Arrays) -> np.ndarray:
+        """The rows of D^{-1/2}V; where V is known up to a rotation only, k-means does not mind."""
+        return fantope_embedding(values, self.n_clusters, self.graph.degrees)
+
+    def affinity_of(self, values: Arrays, n_clusters: int | None = None) -> np.ndarray:
+        """The graph's own."""
+        return self.graph.W.toarray()
+
+
+def fantope_embedding(values: Arrays, rank: int, degrees: np.ndarray) -> np.ndarray:
+    """Return D^{-1/2}V for the leading eigenvectors V of X; the rows of points without a degree are zero."""
+    V = kernel_factor(values.stored["X"])[:, :rank]
+    return np.divide(V, np.sqrt(degrees)[:, None], out=np.zeros_like(V), where=degrees[:, None] > 0)
+
+
+def fantope_tex(rank: int) -> dict[str, str]:
+    """Return LaTeX for the constraints of a Fantope."""
+    return {"trace": rf"\operatorname{{tr}} X = {rank}", "psd": r"X \succeq 0", "below": r"X \preceq I"}

@@ -1,0 +1,101 @@
+"""Partial labels: drawn at random, or as they follow from links."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .errors import InvalidInput
+from .validation import as_count, as_generator, as_labels, is_known
+
+if TYPE_CHECKING:
+    from .links import Links
+
+
+def sample_labels(
+    y: Any, n_labels: int | None = None, per_class: int | None = None, random_state: Any = None
+) -> np.ndarray:
+    """Return labels of which some are revealed and the others -1.
+
+    Parameters
+    ----------
+    y : labels
+        Points labelled -1 are unknown and stay so.
+    n_labels : int
+        Reveal so many, of all classes together. One of each class is among them if there are enough.
+    per_class : int
+        Reveal so many of each class.
+    random_state : None, int or numpy generator
+    """
+    if (n_labels is None) == (per_class is None):
+        raise InvalidInput("give either n_labels or per_class")
+    y = as_labels(y)
+    rng = as_generator(random_state)
+    known = np.flatnonzero(is_known(y))
+    order = rng.permutation(known)
+    classes = np.unique(y[known])
+    if per_class is not None:
+        smallest = min((int((y == c).sum()) for c in classes), default=0)
+        count = as_count(per_class, "per_class", 1, smallest)
+        revealed = np.concatenate([order[y[order] == c][:count] for c in classes])
+    else:
+        count = as_count(n_labels, "n_labels", 1, len(known))
+        first = [int(np.flatnonzero(y[order] == c)[0]) for c in classes]  # one of each class comes first
+        revealed = np.concatenate([order[first], np.delete(order, first)])[:count]
+    is_revealed = np.isin(np.arange(len(y)), revealed)
+    return np.where(is_revealed, y, "-1" if y.dtype.kind == "U" else -1)
+
+
+def labels_from(links: Links, labels: Any, n_classes: int | None) -> np.ndarray:
+    """Return the labels that follow from links, see :meth:`cvxlink.Links.to_labels`."""
+    if labels is None:
+        links.require_consistent()
+        apart = sorted(links.clique())
+        if not apart and len(links.must):  # nothing is kept apart: the largest block is one class
+            apart = [int(np.bincount(links.blocks).argmax())]
+        block = {b: number for number, b in enumerate(apart)}
+        names = np.arange(max(len(block), as_count(n_classes, "n_classes", 1) if n_classes is not None else 0))
+    else:
+        labels = as_labels(labels, links.n)
+        known = np.flatnonzero(is_known(labels))
+        links = links.with_labels(labels)  # consistent, or raises
+        names, numbers = np.unique(labels[known], return_inverse=True)
+        block = dict(zip(links.blocks[known].tolist(), numbers.tolist(), strict=True))
+    if n_classes is not None:
+        if as_count(n_classes, "n_classes", 1) < len(names) or (labels is not None and n_classes != len(names)):
+            raise InvalidInput(
+                f"n_classes is {n_classes}, but {len(names)} classes are "
+                f"{'kept apart by cannot-links' if labels is None else 'named in the labels'}"
+            )
+        _eliminate(links, block, len(names))
+    numbers = np.array([block.get(b, -1) for b in links.blocks.tolist()])
+    if labels is None:
+        return numbers
+    unknown = np.array("-1" if labels.dtype.kind == "U" else -1)
+    padded = np.append(names, unknown.astype(np.result_type(names, unknown)))
+    return padded[numbers]
+
+
+def _eliminate(links: Links, block: dict[int, int], n_classes: int) -> None:
+    """Give blocks the one class that is left to them, until there are no more such; refuse where none is left."""
+    neighbours: dict[int, set[int]] = {}
+    for a, b in links.block_cannot.tolist():
+        neighbours.setdefault(a, set()).add(b)
+        neighbours.setdefault(b, set()).add(a)
+    waiting = list(neighbours)
+    while waiting:
+        b = waiting.pop()
+        taken = {block[a] for a in neighbours[b] if a in block}
+        left = set(range(n_classes)) - taken
+        if b in block:
+            continue
+        if not left:
+            point = int(np.flatnonzero(links.blocks == b)[0])
+            raise InvalidInput(
+                f"point {point} is cannot-linked to all {n_classes} classes; there must be more of them, "
+                f"or one of its cannot-links is wrong"
+            )
+        if len(left) == 1:
+            block[b] = left.pop()
+            waiting += [a for a in neighbours[b] if a not in block]

@@ -1,0 +1,83 @@
+"""Bounds for sums of smallest eigenvalues and for nearest matrices: derived in the structures of these names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ..certificate import Certificate
+from ..eigenvalues import sum_of_smallest
+from ..matrices import Congruence, Matrix
+from ..structures import Fantope, FixedEntries
+from ..threads import threads_for
+
+
+def certify_fantope(program: Fantope, point: Mapping[str, Matrix], duals: Mapping[str, Any]) -> Certificate:
+    """Compare with the sum of the smallest eigenvalues, computed again."""
+    X = point["X"]
+    with threads_for(program.n):
+        V, small = _factored(X)
+        eigenvalues, turned = np.linalg.eigh(small)
+        least, margin = sum_of_smallest(program.C, program.count, program.eigenpairs)
+    zeros = 0.0 if len(eigenvalues) == program.n else min(0.0, float(eigenvalues[0]))
+    violations = {
+        "trace": abs(float(eigenvalues.sum()) - program.count),
+        "psd": max(0.0, -float(eigenvalues[0]), -zeros),
+        "below": max(0.0, float(eigenvalues[-1]) - 1),
+    }
+    if not isinstance(X, Congruence):
+        violations["X domain"] = float(abs(X - X.T).max())
+    feasible = Congruence(V @ turned, np.diag(_nearest(eigenvalues, program.count)))
+    return Certificate(
+        program.value(X),
+        violations,
+        lower_bound=program.offset + least - margin,
+        upper_bound=program.value(feasible) + margin,
+        min_eigenvalue=min(float(eigenvalues[0]), 0.0) if len(eigenvalues) < program.n else float(eigenvalues[0]),
+        basis=f"the sum of the {program.count} smallest eigenvalues, computed again",
+    )
+
+
+def _factored(X: Matrix) -> tuple[np.ndarray, np.ndarray]:
+    """Return orthonormal columns V and a small matrix M with X = VMVᵀ; V is the identity where X is not a product."""
+    if isinstance(X, Congruence):
+        V, R = np.linalg.qr(X.T)
+        small = R @ X.M @ R.T
+    else:
+        V, small = np.eye(len(X)), X
+    return V, (small + small.T) / 2
+
+
+def _nearest(eigenvalues: np.ndarray, count: int) -> np.ndarray:
+    """Return the nearest numbers between 0 and 1 with a given sum: all are shifted alike, then clipped."""
+    low, high = -float(eigenvalues.max()) - 1, 1 - float(eigenvalues.min())
+    for _ in range(100):
+        middle = (low + high) / 2
+        if np.clip(eigenvalues + middle, 0, 1).sum() < count:
+            low = middle
+        else:
+            high = middle
+    return np.clip(eigenvalues + high, 0, 1)
+
+
+def certify_fixed_entries(
+    program: FixedEntries, point: Mapping[str, np.ndarray], duals: Mapping[str, Any]
+) -> Certificate:
+    """Compare with what the given entries cost alone, and with the solution, which is known."""
+    A = point["A"]
+    violations = {
+        name: float(abs(A[tuple(pairs.T)] - entry).max(initial=0.0)) for name, (pairs, entry) in program.given.items()
+    }
+    violations["A domain"] = float(abs(A - A.T).max())
+    difference = A - program.W.toarray()
+    least = program.least()
+    return Certificate(
+        float(np.vdot(difference, difference)),
+        violations,
+        lower_bound=least - 4 * float(np.finfo(float).eps) * len(A) * least,
+        basis="what the given entries cost, whatever the others are",
+        distance=float(np.linalg.norm(A - program.solution().toarray())),
+        norm=max(float(np.linalg.norm(A)), 1e-300),
+    )

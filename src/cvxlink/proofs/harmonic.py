@@ -1,0 +1,36 @@
+"""A residual bound for the harmonic extension: the derivation is in :mod:`cvxlink.structures.harmonic`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ..certificate import Certificate
+from ..structures import Harmonic
+
+
+def certify_harmonic(program: Harmonic, point: Mapping[str, np.ndarray], duals: Mapping[str, Any]) -> Certificate:
+    """Bound the distance to the solution, and the gap to the optimum, by what is not smooth at unknown points."""
+    f, epsilon = point["f"], float(np.finfo(float).eps)
+    kept = program.kept(f)
+    violation = float(abs(kept - f).max())
+    unknown, smooth = program.extension.unknown, program.L @ kept
+    sizes = abs(program.L) @ abs(kept)  # what a rounding error is relative to
+    residual = float(np.linalg.norm(smooth[unknown])) + epsilon * len(kept) * float(np.linalg.norm(sizes[unknown]))
+    upper = float(np.vdot(kept, smooth))
+    inverse = program.extension.inverse_norm()
+    uncertain = len(kept) * epsilon * float(np.vdot(abs(kept), sizes))
+    return Certificate(
+        program.value(f),
+        {"labels": violation},
+        lower_bound=max(upper - inverse * residual**2 - uncertain, 0.0),
+        upper_bound=upper,
+        basis="value − ‖L_uu⁻¹‖ ‖(Lf)_u‖², with the norm of the inverse bounded by a positive vector",
+        conditions={
+            "norm of (Lf)_u: how far values at unknown points are from the means of their neighbours": residual
+        },
+        distance=inverse * residual + float(np.linalg.norm(kept - f)),
+        norm=max(float(np.linalg.norm(kept)), 1e-300),
+    )

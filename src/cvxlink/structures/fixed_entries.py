@@ -1,0 +1,39 @@
+r"""The nearest matrix with some entries given.
+
+.. math:: \min_A\ \|A - W\|_F^2 \quad\text{s.t.}\quad A_{ij} = t_{ij} \text{ on given pairs} .
+
+The entries do not know of one another: those that are given are put in their places and the others stay. What the
+given ones cost, :math:`2\sum (t_{ij} - w_{ij})^2`, no feasible A can avoid.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+
+@dataclass(frozen=True, eq=False)
+class FixedEntries:
+    """The program as data: a symmetric matrix, and by the name of a constraint pairs and the entry they shall have."""
+
+    W: sp.csr_array
+    given: dict[str, tuple[np.ndarray, float]]
+
+    described = "the nearest matrix with given entries"
+    not_linear = "its objective is quadratic"
+    suits_solvers = False
+
+    def solution(self) -> sp.csr_array:
+        """Return W with the given entries in their places."""
+        A = sp.lil_array(self.W)
+        for pairs, entry in self.given.values():
+            i, j = pairs.T
+            A[i, j] = A[j, i] = entry
+        return sp.csr_array(A)
+
+    def least(self) -> float:
+        """Return the optimum."""
+        changes = ((entry - self.W[pairs[:, 0], pairs[:, 1]]) for pairs, entry in self.given.values())
+        return 2 * float(sum((np.asarray(change) ** 2).sum() for change in changes))
