@@ -121,6 +121,8 @@ def as_labels(y: Any, n: int | None = None) -> np.ndarray:
         raise InvalidInput(f"labels must be a list of numbers or names; their shape is {labels.shape}")
     if n is not None and len(labels) != n:
         raise InvalidInput(f"there are {len(labels)} labels for {n} points")
+    if labels.dtype.kind == "u":  # there is no -1 among these
+        labels = labels.astype(int)
     if labels.dtype.kind == "f":
         if not np.isfinite(labels).all():
             raise InvalidInput("labels hold NaN or infinity; mark unknown labels with -1")
