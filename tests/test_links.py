@@ -268,3 +268,105 @@ def test_violated_counts_both_kinds():
     assert links.violated([0, 0, 1, 1]) == 0
     assert links.violated([0, 1, 0, 0]) == pytest.approx(2 / 4)
     assert cl.Links(4).violated([0, 0, 0, 0]) == 0
+
+
+# ---------------------------------------------------------------------- links and labels
+
+
+@given(st.lists(st.integers(-1, 3), min_size=2, max_size=12))
+def test_labels_become_links_and_come_back(labels):
+    labels = np.array(labels)
+    known = labels >= 0
+    back = cl.Links.from_labels(labels).to_labels()
+    if known.sum() < 2:
+        assert (back == -1).all()  # a single label says nothing about pairs
+        return
+    np.testing.assert_array_equal(back >= 0, known)
+    np.testing.assert_array_equal(back[known][:, None] == back[known], labels[known][:, None] == labels[known])
+
+
+@given(consistent_links(), st.data())
+def test_what_follows_holds_in_every_clustering_that_respects_the_links(links, data):
+    """Brute force: a label is given exactly where all clusterings into so many classes agree on it, or fewer."""
+    from itertools import product
+
+    n = links.n
+    if n > 7:
+        return
+    known = data.draw(st.dictionaries(st.integers(0, n - 1), st.integers(0, 2), min_size=1, max_size=2))
+    partial = np.array([known.get(i, -1) for i in range(n)])
+    classes = sorted(set(known.values()))
+    possible = [
+        c
+        for c in product(classes, repeat=n)
+        if all(c[i] == v for i, v in known.items())
+        and all(c[i] == c[j] for i, j in links.must)
+        and all(c[i] != c[j] for i, j in links.cannot)
+    ]
+    try:
+        found = links.to_labels(partial, n_classes=len(classes))
+    except cl.InvalidInput:
+        assert not possible
+        return
+    for clustering in possible:
+        assert all(found[i] in (-1, clustering[i]) for i in range(n))
+
+
+def test_labels_follow_links():
+    links = cl.Links(8, must=[(0, 1), (2, 3)], cannot=[(1, 2), (3, 4)])
+    assert links.to_labels().tolist() == [0, 0, 1, 1, -1, -1, -1, -1]
+    assert links.to_labels(n_classes=2).tolist() == [0, 0, 1, 1, 0, -1, -1, -1]
+    assert links.to_labels(n_classes=3).tolist() == [0, 0, 1, 1, -1, -1, -1, -1]
+    names = ["-1", "a", "-1", "-1", "-1", "-1", "-1", "bee"]
+    assert links.to_labels(names, n_classes=2).tolist() == ["a", "a", "bee", "bee", "a", "-1", "-1", "bee"]
+    assert cl.Links(4, must=[(1, 2), (2, 3)]).to_labels().tolist() == [-1, 0, 0, 0]
+    assert cl.Links(3).to_labels().tolist() == [-1, -1, -1]
+
+
+def test_labels_and_links_together():
+    links = cl.Links(6, must=[(0, 1), (2, 3)], cannot=[(1, 4)])
+    both = links.with_labels([-1, 7, 7, -1, -1, 9])
+    assert both == cl.Links(6, must=[(0, 1), (2, 3), (1, 2)], cannot=[(1, 4), (1, 5), (2, 5)])
+    assert both.to_labels().tolist()[:4] == [0, 0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("labels", "pair", "path"),
+    [
+        ([0, 1, -1, -1], (0, 1), (0, 1)),  # must-linked, and labelled apart
+        ([0, -1, -1, 0], (2, 3), (2, 1, 0, 3)),  # cannot-linked, and joined by a label in the middle
+        ([-1, "b", "b", -1], None, None),
+    ],
+)
+def test_contradictions_between_labels_and_links_have_a_witness(labels, pair, path):
+    links = cl.Links(4, must=[(0, 1), (1, 2)], cannot=[(2, 3)])
+    labels = np.array([str(label) for label in labels]) if "b" in labels else np.array(labels)
+    if pair is None:
+        links.with_labels(labels)
+        return
+    for call in (links.with_labels, links.to_labels):
+        with pytest.raises(cl.InconsistentLinks, match="labels") as caught:
+            call(labels)
+        assert caught.value.pair == pair and caught.value.path in (path, path[::-1])
+        assert all(caught.value.labels[p] == labels[p] for p in path if labels[p] >= 0)
+        import pickle
+
+        assert pickle.loads(pickle.dumps(caught.value)).labels == caught.value.labels
+
+
+def test_too_few_classes_for_the_links():
+    square = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 0)]
+    with pytest.raises(cl.InvalidInput, match="is cannot-linked to all 2 classes"):
+        cl.Links(5, cannot=square).to_labels(n_classes=2)
+    with pytest.raises(cl.InvalidInput, match="n_classes is 2, but 3 classes are kept apart"):
+        cl.Links(3, cannot=[(0, 1), (1, 2), (0, 2)]).to_labels(n_classes=2)
+    with pytest.raises(cl.InvalidInput, match="n_classes is 3, but 1 classes are named in the labels"):
+        cl.Links(3).to_labels([0, -1, -1], n_classes=3)
+
+
+def test_a_soft_matrix_becomes_links_above_a_threshold():
+    Q = np.array([[5, 0.9, -0.2], [0.9, 5, -0.7], [-0.2, -0.7, 5]])
+    assert cl.Links.from_matrix(Q, threshold=0.5) == cl.Links(3, must=[(0, 1)], cannot=[(1, 2)])
+    assert len(cl.Links.from_matrix(Q)) == 3
+    with pytest.raises(cl.InvalidInput, match="threshold must be zero or more"):
+        cl.Links.from_matrix(Q, threshold=-1)

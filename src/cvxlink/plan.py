@@ -108,9 +108,10 @@ def make_plan(
             return Plan(problem, tuple(steps), current, chosen.why if route is None else "as asked for", route=chosen)
         _refuse_if_routed(problem)
     if not problem.convex:
+        forms = f"the form {', '.join(problem.equivalents)}, and " if problem.equivalents else ""
         raise FormUnavailable(
-            f"{type(problem).__name__} is not convex, so no CVXPY solver takes it; "
-            f"solve it by its route: {', '.join(routes_of(problem))}"
+            f"{type(problem).__name__} is not convex, so no CVXPY solver takes it as declared; "
+            f"it has {forms}by route: {', '.join(routes_of(problem))}"
         )
     if form in (None, "dual"):
         try:

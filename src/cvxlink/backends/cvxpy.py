@@ -103,7 +103,7 @@ def call_cvxpy(declaration: Declaration, solver: str, options: Mapping[str, Any]
             found = [_multiplier(term, sign) for term in group]
             if any(dual is None for dual in found):
                 continue
-            raw.duals[name] = found[0] if len(found) == 1 else np.concatenate([np.ravel(d) for d in found])
+            raw.duals[name] = found[0] if len(found) == 1 else np.concatenate([np.ravel(d, order="F") for d in found])
     return raw
 
 
@@ -141,7 +141,7 @@ def _multiplier(term: Any, sign: float) -> Any:
     if isinstance(term, cp.constraints.PSD):
         return (dual + dual.T) / 2
     if isinstance(term, (cp.constraints.Equality, cp.constraints.Inequality, cp.constraints.Zero)):
-        return sign * np.asarray(dual).ravel(order="F")
+        return sign * np.atleast_1d(dual)
     return dual
 
 

@@ -25,10 +25,13 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
+from ..errors import CvxlinkError
 from ..matrices import as_dense
 
-# Up to this order LAPACK is as fast as Lanczos's method, and cannot miss an eigenvalue.
-DENSE = 700
+# Up to this order LAPACK is as fast as Lanczos's method, and cannot miss an eigenvalue; beyond the other it is no
+# resort where Lanczos's method does not converge.
+DENSE = 1500
+LARGEST_DENSE = 8000
 EPSILON = float(np.finfo(float).eps)
 # Beyond, in units of cost a satisfaction, the threshold is as good as the largest there is, and rounding in λQ grows.
 LARGEST_MULTIPLIER = 1e7
@@ -159,11 +162,15 @@ def _extreme(
                 v0=space.project(start.reshape(space.n, -1)).sum(axis=1),
                 ncv=min(space.n, max(2 * count + 1, 40)),
                 tol=1e-13,
-                maxiter=200,
+                maxiter=60 if space.n <= LARGEST_DENSE else 2000,
             )
             return bound - eigenvalues[::-1], space.project(vectors[:, ::-1])
-        except sp.linalg.ArpackError:  # too close together for it
-            pass
+        except sp.linalg.ArpackError as error:  # too close together for it
+            if space.n > LARGEST_DENSE:
+                raise CvxlinkError(
+                    f"Lanczos's method does not converge on these {space.n} points: the smallest eigenvalues are too "
+                    f"close together; join the components of the graph, or take fewer points"
+                ) from error
     matrix = restricted()
     eigenvalues, vectors = scipy.linalg.eigh(matrix, subset_by_index=[0, count - 1])
     return eigenvalues, space.lift(vectors)

@@ -1,0 +1,417 @@
+"""Constrained spectral clustering: exact, by the paper's procedure, by its relaxation; stationary labelings."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+import scipy.linalg
+from hypothesis import given
+from hypothesis import strategies as st
+
+import cvxlink as cl
+from conftest import path_graph, random_points
+from cvxlink.threads import threads_for
+
+
+def instance(n: int = 12, seed: int = 0, k: int = 2) -> tuple[cl.Graph, np.ndarray, cl.Links]:
+    y = np.arange(n) % k
+    X = random_points(n, 2, seed) + 1.5 * np.column_stack([np.cos(2 * y), np.sin(2 * y)])
+    return cl.Graph.rbf(X, 1.0), y, cl.Links.sample(y, n_links=n, random_state=seed)
+
+
+def paper(problem: cl.Problem) -> cl.Solution:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", cl.InaccurateWarning)
+        return problem.solve(route="paper")
+
+
+def complement(graph: cl.Graph) -> np.ndarray:
+    return scipy.linalg.null_space(graph.trivial_cut[None])
+
+
+# ---------------------------------------------------------------------- known optima
+
+
+def test_two_points_that_must_be_apart():
+    # On the complement of D^{1/2}1 = (1, 1) there is one cut, (1, −1)/√2: it costs 2, and satisfies Q̄ by 1.
+    graph = path_graph(2)
+    problem = cl.CSC(graph, cl.Links(2, cannot=[(0, 1)]), fraction=1.0)
+    solution = problem.solve()
+    assert problem.largest_beta == pytest.approx(1) and solution.value == pytest.approx(2)
+    assert sorted(solution.cluster()) == [0, 1]
+
+
+def test_on_a_complete_graph_every_cut_costs_the_same():
+    n = 6
+    graph = cl.Graph.from_affinity(np.ones((n, n)))
+    for fraction in (0.1, 0.5, 0.999, 1.0):
+        solution = cl.CSC(graph, cl.Links(n, must=[(0, 1)], cannot=[(0, 2)]), fraction=fraction).solve()
+        assert solution.value == pytest.approx(n / (n - 1))
+        assert solution.status is cl.Status.OPTIMAL
+
+
+def test_a_ring_whose_eigenvalues_are_double():
+    # The smoothest cuts of a ring come in pairs, which the constraint has to combine: the multiplier is then zero.
+    n = 8
+    W = np.roll(np.eye(n), 1, axis=0)
+    graph = cl.Graph.from_affinity(W + W.T)
+    links = cl.Links(n, must=[(0, 1)])
+    smoothest = 1 - np.cos(2 * np.pi / n)
+    # Among cuts cos(2πk/n + φ)/2, f₀f₁ is largest half way between the two points: cos²(π/8)/4.
+    largest = 2 * (np.cos(np.pi / n) ** 2 / 4) / 2
+    loose, tight = (cl.CSC(graph, links, beta=share * largest).solve() for share in (0.99, 1.1))
+    assert loose.value == pytest.approx(smoothest, abs=1e-9)
+    assert loose.measures["satisfaction"] >= 0.99 * largest - 1e-12
+    assert tight.value > smoothest + 1e-4
+    assert loose.duals["satisfaction"] == pytest.approx(0, abs=1e-6) and tight.duals["satisfaction"] < -1e-3
+
+
+def test_a_threshold_that_holds_anyway_leaves_the_smoothest_cut():
+    graph, _, links = instance()
+    free = cl.CSC(graph, links, beta=-10.0).solve()
+    assert free.value == pytest.approx(np.linalg.eigvalsh(graph.laplacian().toarray())[1], abs=1e-10)
+    assert free.iterations == 0
+
+
+# ---------------------------------------------------------------------- three ways
+
+
+@pytest.mark.parametrize("k", [2, 3, 4])
+@pytest.mark.parametrize("fraction", [0.2, 0.6, 0.95])
+@pytest.mark.parametrize("orthogonal", [True, False])
+def test_exact_is_the_relaxation_and_at_most_the_papers(k, fraction, orthogonal):
+    graph, _, links = instance(13, seed=k, k=k)
+    problem = cl.CSC(graph, links, n_clusters=k, fraction=fraction, orthogonal=orthogonal)
+    exact = problem.solve(accuracy=1e-7)
+    relaxed = problem.solve(form="sdp", solver="CLARABEL")
+    assert exact.value == pytest.approx(relaxed.value, abs=1e-6)
+    assert exact.certificate.gap < 1e-7
+    X = problem.equivalents["sdp"].solve(solver="CLARABEL", strict=False)
+    assert X.value == pytest.approx(exact.value, abs=1e-5)
+    eigenvalues = np.linalg.eigvalsh(X.kernel)
+    np.testing.assert_allclose(eigenvalues[-(k - 1) :], 1, atol=1e-3)  # a projection of rank K − 1
+    np.testing.assert_allclose(eigenvalues[: -(k - 1)], 0, atol=1e-3)
+    try:
+        found = paper(problem)
+    except cl.FormUnavailable as error:
+        assert "feasible eigenvectors" in str(error) and k > 2
+        return
+    assert found.certificate.largest_violation < 1e-10
+    assert found.value >= exact.value - 1e-10
+    assert found.measures["above the optimum by at most"] == pytest.approx(found.value - exact.value, abs=1e-6)
+
+
+def test_no_unit_vector_does_better():
+    graph, _, links = instance(6, seed=3)
+    problem = cl.CSC(graph, links, fraction=0.7)
+    exact, Z = problem.solve(), complement(graph)
+    L, Q = graph.laplacian().toarray(), problem.Q.toarray()
+    f = Z @ np.random.default_rng(0).standard_normal((5, 400_000))
+    f /= np.linalg.norm(f, axis=0)
+    costs = np.einsum("ij,ij->j", f, L @ f)[np.einsum("ij,ij->j", f, Q @ f) >= problem.threshold]
+    assert len(costs) > 1000 and costs.min() >= exact.value - 1e-12
+    assert costs.min() == pytest.approx(exact.value, abs=0.02)
+
+
+def test_the_papers_procedure_by_its_own_words():
+    graph, _, links = instance(10, seed=5)
+    problem = cl.CSC(graph, links, fraction=0.4)
+    Z = complement(graph)
+    L, Q = Z.T @ graph.laplacian() @ Z, Z.T @ problem.Q @ Z
+    rates, vectors = scipy.linalg.eig(L, Q - problem.threshold * np.eye(9))  # equation (8), unsymmetric solver
+    costs = []
+    for g in np.real(vectors).T:
+        g = g / np.linalg.norm(g)
+        if g @ Q @ g >= problem.threshold:
+            costs.append(g @ L @ g)
+    found = paper(problem)
+    assert np.isreal(rates).all() and found.value == pytest.approx(min(costs), abs=1e-9)
+    assert f"the cheapest of {len(costs)} generalised eigenvectors" in found.reason
+
+
+def test_without_orthogonality_the_generalised_eigenvectors_are_those_of_the_whole_space():
+    graph, _, links = instance(10, seed=5)
+    problem = cl.CSC(graph, links, fraction=0.4, orthogonal=False)
+    f = paper(problem).values["f"]
+    B = problem.Q.toarray() - problem.threshold * np.eye(10)
+    left, right = graph.laplacian() @ f, B @ f
+    rate = np.vdot(left, right) / np.vdot(right, right)
+    np.testing.assert_allclose(left, rate * right, atol=1e-9)
+    assert rate > 0
+
+
+def test_a_heuristic_warns_and_is_never_an_error():
+    graph, _, links = instance(20, seed=1)
+    problem = cl.CSC(graph, links, fraction=0.5)
+    with pytest.warns(cl.InaccurateWarning, match="generalised eigenvectors"):
+        solution = problem.solve(route="paper")
+    assert solution.status is cl.Status.INACCURATE
+    assert solution.value > problem.solve().value + 0.01
+
+
+# ---------------------------------------------------------------------- certificates
+
+
+def test_bounds_hold_for_any_multiplier():
+    graph, _, links = instance(15, seed=2, k=3)
+    problem = cl.CSC(graph, links, n_clusters=3, fraction=0.8)
+    best = problem.solve(accuracy=1e-8)
+    tightest = -np.inf
+    for multiplier in [0.0, *np.logspace(-4, 4, 60), float(-best.duals["satisfaction"])]:
+        certificate = cl.certify(problem, best.values, {"satisfaction": -multiplier})
+        assert certificate.lower_bound <= best.value + 1e-9
+        tightest = max(tightest, certificate.lower_bound)
+    assert tightest == pytest.approx(best.value, abs=1e-7)
+    for nonsense in (5.0, np.nan, -np.inf):
+        assert cl.certify(problem, best.values, {"satisfaction": nonsense}).lower_bound <= best.value + 1e-9
+
+
+def test_a_cut_that_breaks_a_constraint_is_seen():
+    graph, _, links = instance()
+    problem = cl.CSC(graph, links, fraction=0.9)
+    f = problem.solve().values["f"]
+    dual = {"satisfaction": -1.0}
+    assert cl.certify(problem, {"f": 1.1 * f}, dual).violations["unit"] == pytest.approx(0.21)
+    leaning = np.sqrt(0.99) * f + 0.1 * graph.trivial_cut[:, None]
+    assert cl.certify(problem, {"f": leaning}, dual).violations["orthogonal"] == pytest.approx(0.1)
+    smooth = cl.CSC(graph, links, beta=-10.0).solve().values["f"]
+    assert cl.certify(problem, {"f": smooth}, dual).violations["satisfaction"] > 0.01
+
+
+def test_the_multiplier_is_the_derivative_in_beta():
+    graph, _, links = instance(14, seed=4)
+    beta = 0.6 * cl.CSC(graph, links).largest_beta
+    step = 1e-4 * beta
+    dual = cl.CSC(graph, links, beta=beta).solve(accuracy=1e-9).duals["satisfaction"]
+    values = [cl.CSC(graph, links, beta=beta + s).solve(accuracy=1e-9).value for s in (step, -step)]
+    # β ≤ fᵀQ̄f + u with u = −step is a threshold higher by step.
+    assert float(dual) == pytest.approx(-(values[0] - values[1]) / (2 * step), rel=1e-4)
+
+
+@given(st.integers(0, 10_000), st.floats(0, 1), st.integers(2, 4), st.booleans())
+def test_any_constraint_matrix(seed, fraction, k, orthogonal):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(k + 2, 12))
+    graph = cl.Graph.from_affinity((lambda A: A + A.T)(rng.random((n, n)) * (rng.random((n, n)) < 0.6) + 0.01))
+    Q = rng.standard_normal((n, n)) * 10.0 ** rng.integers(-6, 6)
+    try:
+        problem = cl.CSC(graph, Q + Q.T, k, fraction=fraction, orthogonal=orthogonal)
+    except cl.InfeasibleProblem:
+        return
+    solution = problem.solve()
+    assert solution.status is cl.Status.OPTIMAL
+    assert solution.certificate.largest_violation < 1e-9
+    assert solution.measures["satisfaction"] >= problem.threshold - 1e-9 * abs(problem.largest_beta)
+
+
+# ---------------------------------------------------------------------- the threshold
+
+
+def test_beta_as_a_number_and_as_a_fraction():
+    graph, _, links = instance()
+    largest = cl.CSC(graph, links).largest_beta
+    Z = complement(graph)
+    assert largest == pytest.approx(np.linalg.eigvalsh(Z.T @ cl.CSC(graph, links).Q.toarray() @ Z)[-1])
+    number, share = cl.CSC(graph, links, beta=0.3 * largest), cl.CSC(graph, links, fraction=0.3)
+    assert number.solve().value == pytest.approx(share.solve().value, abs=1e-9)
+    assert cl.CSC(graph, links).threshold == pytest.approx(0.5 * largest)
+    with pytest.raises(cl.InfeasibleProblem, match=f"the largest feasible beta is {largest:.6f}"[:38]):
+        cl.CSC(graph, links, beta=1.001 * largest)
+    assert f"{largest:.6g}" in str(number.explain())
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "says"),
+    [
+        (lambda g, q: cl.CSC(g, q, beta=0.1, fraction=0.1), cl.InvalidInput, "beta or fraction, not both"),
+        (lambda g, q: cl.CSC(g, q, fraction=1.5), cl.InfeasibleProblem, "a fraction of it that is at most 1"),
+        (lambda g, q: cl.CSC(g, q, fraction=-0.1), cl.InvalidInput, "fraction must be zero or more"),
+        (lambda g, q: cl.CSC(g, q, beta="x"), cl.InvalidInput, "beta must be a finite number"),
+        (lambda g, q: cl.CSC(g, q, beta=np.nan), cl.InvalidInput, "beta must be a finite number"),
+        (lambda g, q: cl.CSC(g, cl.Links(12)), cl.InfeasibleProblem, "the largest feasible beta is 0"),
+        (lambda g, q: cl.CSC(g, np.ones((3, 3))), cl.InvalidInput, r"must have the shape \(12, 12\)"),
+        (lambda g, q: cl.CSC(g, np.triu(np.ones((12, 12)))), cl.InvalidInput, "not symmetric"),
+        (lambda g, q: cl.CSC(g, np.full((12, 12), np.nan)), cl.InvalidInput, "NaN or infinite"),
+        (lambda g, q: cl.CSC(g, cl.Links(3, must=[(0, 1)])), cl.InvalidInput, "12 points, but the links are on 3"),
+        (lambda g, q: cl.CSC(q, g), cl.InvalidInput, "CSC takes a Graph"),
+        (lambda g, q: cl.CSC(g, q, n_clusters=1), cl.InvalidInput, "n_clusters must be between 2 and 11"),
+        (
+            lambda g, q: cl.CSC(g, q).solve(form="paper"),
+            cl.FormUnavailable,
+            "it has the form sdp, and by route: exact, paper",
+        ),
+        (lambda g, q: cl.CSC(g, q).solve().cluster(3), cl.InvalidInput, "give it n_clusters=3"),
+        (lambda g, q: cl.CSC(g, q).solve().kernel, cl.CvxlinkError, "yields cut and no kernel"),
+    ],
+)
+def test_what_is_wrong_is_said_in_a_sentence(call, error, says):
+    graph, _, links = instance()
+    with pytest.raises(error, match=says):
+        call(graph, links)
+
+
+def test_a_disconnected_graph_has_an_exact_answer_and_none_by_the_paper():
+    graph = cl.Graph.from_affinity(np.kron(np.eye(2), np.ones((3, 3))))
+    problem = cl.CSC(graph, cl.Links(6, must=[(0, 3)]))
+    assert problem.solve().status is cl.Status.OPTIMAL
+    with pytest.raises(cl.FormUnavailable, match="connected"):
+        problem.solve(route="paper")
+
+
+def test_links_matrix_and_sparse_matrix_are_one():
+    graph, _, links = instance()
+    values = [cl.CSC(graph, q).solve().value for q in (links, links.matrix, links.matrix.toarray())]
+    np.testing.assert_allclose(values, values[0], atol=1e-10)
+    soft = cl.CSC(graph, 7 * links.matrix)  # scale means nothing where the threshold is a fraction
+    assert soft.solve().value == pytest.approx(values[0], abs=1e-9)
+    as_is = cl.CSC(graph, cl.CSC(graph, links).Q, scaled=False)
+    assert as_is.solve().value == pytest.approx(values[0], abs=1e-9)
+
+
+def test_lanczos_and_lapack_agree():
+    X, y = cl.datasets.load("blobs", n=1600, random_state=1)
+    graph = cl.Graph.knn(X)
+    problem = cl.CSC(graph, cl.Links.sample(y, n_links=100, random_state=0), n_clusters=3, fraction=0.7)
+    large = problem.solve()
+    matrix = problem.structure.restricted(float(-large.duals["satisfaction"]))
+    with threads_for(1):
+        smallest = scipy.linalg.eigvalsh(matrix, subset_by_index=[0, 1])
+    assert large.value == pytest.approx(smallest.sum(), abs=1e-7)
+    assert large.status is cl.Status.OPTIMAL and large.certificate.relative_gap < 1e-7
+
+
+def test_links_are_satisfied_where_the_graph_alone_would_not():
+    # Two rows of points: the graph sees left and right, the links say above and below.
+    x, upper = np.tile(np.linspace(0, 3, 8), 2), np.repeat([0, 1], 8)
+    graph = cl.Graph.rbf(np.column_stack([x, upper]), 0.7)
+    links = cl.Links.from_labels([0, -1, -1, 0, -1, -1, -1, 0, 1, -1, -1, -1, 1, -1, -1, 1])
+    labels = cl.CSC(graph, links, fraction=0.8).solve().cluster()
+    assert cl.metrics.nmi(upper, labels) == pytest.approx(1)
+    assert cl.metrics.nmi(upper, cl.NCuts(graph, 2).solve().cluster(random_state=0)) < 0.1
+
+
+# ---------------------------------------------------------------------- stationary labelings
+
+
+def propagated(graph: cl.Graph, labels: np.ndarray) -> np.ndarray:
+    return cl.label_kernel(cl.GFHF(graph, labels).solve().scores)
+
+
+def test_claim_1_with_beta_zero_csc_finds_the_cheapest_stationary_labeling():
+    graph, y, _ = instance(12, seed=7)
+    Q = propagated(graph, cl.sample_labels(y, per_class=2, random_state=0))
+    problem = cl.CSC(graph, Q, beta=0.0)
+    found = paper(problem)
+    assert found.stationarity() < 1e-6
+    # All of them, by another route: eigenvectors of the unsymmetric propagation (I − S)⁺Q̄.
+    rates, vectors = np.linalg.eig(np.linalg.pinv(graph.laplacian().toarray()) @ problem.Q)
+    keep = abs(rates) > 1e-10 * abs(rates).max()
+    vectors = np.real(vectors[:, keep])
+    stationary = [cl.stationarity(f, *problem.propagation) for f in vectors.T]
+    assert max(stationary) < 1e-4
+    costs = np.einsum("ij,ij->j", vectors, graph.laplacian() @ vectors) / (vectors**2).sum(axis=0)
+    assert found.value == pytest.approx(costs.min(), rel=1e-6)
+    # What (7) itself asks for with β = 0 is less: any f will do, so the smoothest, which does not stand still.
+    exact = problem.solve()
+    assert exact.value == pytest.approx(np.linalg.eigvalsh(graph.laplacian().toarray())[1], abs=1e-9)
+    assert exact.value < found.value and exact.stationarity() > 0.01
+
+
+def test_claim_2_stationary_labelings_of_llgc_are_a_special_case():
+    graph, y, _ = instance(10, seed=8)
+    labels = cl.sample_labels(y, per_class=1, random_state=0)
+    identity = np.eye(10)
+    S = identity - graph.laplacian().toarray()
+    for alpha in (0.2, 0.5, 0.9):
+        within, into, _ = cl.LLGC(graph, labels, alpha=alpha).propagation
+        np.testing.assert_allclose(within.toarray(), alpha * S)
+        np.testing.assert_allclose(into.toarray(), identity)
+        for f in np.linalg.eigh(S)[1].T:  # f = λ(I − αS)⁻¹f
+            image = np.linalg.solve(identity - alpha * S, f)
+            np.testing.assert_allclose(image, (image @ f) * f, atol=1e-10)
+            assert cl.stationarity(f, within, into) < 1e-10
+    # What LLGC itself returns depends on the labels it was given, and moves when it is propagated again.
+    assert cl.LLGC(graph, labels).solve().stationarity() > 0.01
+
+
+def test_claim_3_without_knowledge_csc_finds_the_stationary_labelings_of_llgc():
+    graph, y, _ = instance(11, seed=9)
+    problem = cl.CSC(graph, np.eye(11), beta=0.0, scaled=False)
+    found = paper(problem)
+    assert found.value == pytest.approx(problem.solve().value, abs=1e-9)  # here the two agree
+    for alpha in (0.1, 0.5, 0.9):
+        llgc = cl.LLGC(graph, cl.sample_labels(y, per_class=1, random_state=0), alpha=alpha)
+        assert cl.stationarity(found.values["f"], *llgc.propagation) < 1e-8
+    assert found.stationarity() < 1e-8
+    also = cl.CSC(graph, np.diag(graph.degrees), beta=0.0)  # scaled by the degrees it is the identity
+    assert paper(also).value == pytest.approx(found.value, abs=1e-9)
+
+
+def test_stationarity_is_a_sine():
+    graph, _, _ = instance(9)
+    S, null = np.eye(9) - graph.laplacian().toarray(), graph.free_cuts
+    eigenvalues, V = np.linalg.eigh(graph.laplacian().toarray())
+    a, b = V[:, 1], V[:, 2]
+    assert cl.stationarity(3 * a, S, np.eye(9), null) < 1e-10
+    left, right = eigenvalues[1:3], np.ones(2)  # (I − S)(a + b) and a + b in coordinates
+    cosine = left @ right / np.linalg.norm(left) / np.linalg.norm(right)
+    assert cl.stationarity(a + b, S, np.eye(9), null) == pytest.approx(np.sqrt(1 - cosine**2))
+    assert cl.stationarity(a + b, S, np.eye(9)) == pytest.approx(np.sqrt(1 - cosine**2))  # null vectors computed
+    assert cl.stationarity(graph.trivial_cut, S, np.eye(9), null) == 1.0  # λ would be zero
+    assert cl.stationarity(np.column_stack([a, a + b]), S, np.eye(9), null) > 0.01  # the worse of two
+    for bad in (np.zeros(9), np.full(9, np.nan), np.ones(3)):
+        with pytest.raises(cl.InvalidInput):
+            cl.stationarity(bad, S, np.eye(9))
+
+
+# ---------------------------------------------------------------------- CSC + GFHF
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_algorithm_4_by_its_own_words(k):
+    graph, y, _ = instance(14, seed=6, k=k)
+    labels = cl.sample_labels(y, per_class=2, random_state=1)
+    problem = cl.CSCGFHF(graph, labels, sigma=0.8)
+    P = graph.W.toarray() / graph.degrees[:, None]
+    known = np.flatnonzero(labels >= 0)
+    unknown = np.setdiff1d(np.arange(14), known)
+    given_ = np.where(labels[known] == 1, 1.0, -1.0)[:, None] if k == 2 else np.eye(k)[labels[known]]
+    propagated_ = np.zeros((14, given_.shape[1]))
+    propagated_[known] = given_
+    propagated_[unknown] = np.linalg.solve(
+        np.eye(len(unknown)) - P[np.ix_(unknown, unknown)], P[np.ix_(unknown, known)] @ given_
+    )
+    np.testing.assert_allclose(problem.y, propagated_, atol=1e-10)
+    Q = np.array([[np.exp(-((a - b) @ (a - b)) / (2 * 0.8**2)) for a in propagated_] for b in propagated_])
+    scale = 1 / np.sqrt(Q.sum(axis=0))
+    Q = np.outer(scale, scale) * Q
+    L = graph.laplacian().toarray()
+    rates, vectors = scipy.linalg.eig(L, Q)
+    keep = np.isfinite(rates) & (abs(rates) > 1e-9) & (abs(rates) < 1e7) & (abs(np.imag(rates)) < 1e-9)
+    vectors = np.real(vectors[:, keep])
+    vectors /= np.linalg.norm(vectors, axis=0)
+    agreement = np.sort(np.einsum("ij,ij->j", vectors, Q @ vectors))[::-1]
+    solution = problem.solve()
+    assert solution.value == pytest.approx(agreement[: k - 1].sum(), abs=1e-6)
+    assert solution.stationarity() < 1e-6
+    assert solution.certificate.violations["stationary"] < 1e-6
+    if k == 2:
+        assert solution.cluster().tolist() == (solution.values["f"][:, 0] > 0).astype(int).tolist()
+
+
+def test_the_kernel_of_labels_is_positive_and_shows_its_width():
+    graph, y, _ = instance(20, seed=2)
+    labels = cl.sample_labels(y, per_class=3, random_state=0)
+    for sigma in (0.1, 1.0, 10.0):
+        problem = cl.CSCGFHF(graph, labels, sigma=sigma)
+        assert f"σ = {sigma:g}" in str(problem) and f"σ = {sigma:g}" in str(problem.explain())
+        assert problem.Q.min() >= 0 and np.linalg.eigvalsh(problem.Q)[0] > -1e-12
+    np.testing.assert_allclose(cl.label_kernel([-1.0, 1.0], 2.0), [[1, np.exp(-0.5)], [np.exp(-0.5), 1]])
+    with pytest.raises(cl.InvalidInput, match="finite numbers"):
+        cl.label_kernel([np.nan, 1])
+    with pytest.raises(cl.InvalidInput, match="sigma must be a positive number"):
+        cl.CSCGFHF(graph, labels, sigma=0)
+    with pytest.raises(cl.InvalidInput, match="connected graph"):
+        cl.CSCGFHF(cl.Graph.from_affinity(np.kron(np.eye(2), np.ones((2, 2)))), [0, -1, 1, -1])
