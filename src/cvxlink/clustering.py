@@ -38,12 +38,13 @@ def cluster(
         return _classes(solution)
     if method == "cut" and k == 2 and solution.embedding.shape[1] == 1:
         return (solution.embedding[:, 0] > 0).astype(int)
+    weights = solution.problem.point_weights
     if method in ("kmeans", "cut"):
-        return kmeans(solution.embedding, k, random_state, n_init)
+        return kmeans(solution.embedding, k, random_state, n_init, weights)
     rng = as_generator(random_state)
-    options: dict[str, Any] = {"n_init": n_init, "weights": solution.problem.point_weights}
+    options: dict[str, Any] = {"n_init": n_init, "weights": weights}
     if solution._embedded() is not None:  # what the program found is one more place to start from
-        options["start"] = kmeans(solution.embedding, k, rng, n_init)
+        options["start"] = kmeans(solution.embedding, k, rng, n_init, weights)
     if isinstance(solution._kernel, Congruence):
         return kernel_kmeans(None, k, rng, factor=solution.factor, **options)
     return kernel_kmeans(solution.kernel, k, rng, **options)
@@ -244,11 +245,18 @@ def spectral(affinity: Any, n_clusters: int, random_state: Any = None, n_init: i
     return kmeans(rows, k, random_state, n_init)
 
 
-def kmeans(embedding: np.ndarray, n_clusters: int, random_state: Any = None, n_init: int = 20) -> np.ndarray:
-    """Cluster the rows of an embedding with scikit-learn's k-means."""
+def kmeans(
+    embedding: np.ndarray,
+    n_clusters: int,
+    random_state: Any = None,
+    n_init: int = 20,
+    weights: np.ndarray | None = None,
+) -> np.ndarray:
+    """Cluster the rows of an embedding, which may weigh differently, with scikit-learn's k-means."""
     embedding = np.asarray(embedding, dtype=float)
     if embedding.ndim != 2 or not np.isfinite(embedding).all():
         raise InvalidInput("an embedding must be a matrix of finite numbers, one row a point")
     k = as_count(n_clusters, "n_clusters", 1, len(embedding))
     seed = int(as_generator(random_state).integers(2**31))
-    return KMeans(k, n_init=as_count(n_init, "n_init", 1), random_state=seed).fit_predict(embedding).astype(int)
+    means = KMeans(k, n_init=as_count(n_init, "n_init", 1), random_state=seed)
+    return means.fit_predict(embedding, sample_weight=weights).astype(int)

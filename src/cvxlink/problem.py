@@ -185,7 +185,7 @@ class Problem(ABC):
 
     @property
     def point_weights(self) -> np.ndarray | None:
-        """What each point weighs in kernel k-means; None: all alike."""
+        """What each point weighs in k-means, with a kernel or an embedding; None: all alike."""
         return None
 
     @property

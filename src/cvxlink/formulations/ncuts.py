@@ -31,7 +31,8 @@ class NCuts(Problem):
     k, and :math:`\langle\bar L, X\rangle` is its normalised cut: the sum over clusters of the weight that leaves them,
     divided by their degrees. All projections of rank k, and what lies between them, make the Fantope; the optimum is
     the sum of the k smallest eigenvalues of L̄, a lower bound on every normalised cut. The rows of
-    :math:`D^{-1/2}V`, with the eigenvectors V, are clustered by k-means. No links: the baseline of the other methods.
+    :math:`D^{-1/2}V`, with the eigenvectors V, are clustered by k-means, in which points weigh their degrees: it looks
+    for the clustering whose X is nearest to :math:`VV^\top`. No links: the baseline of the other methods.
 
     Parameters
     ----------
@@ -90,6 +91,11 @@ class NCuts(Problem):
     def embedding_of(self, values: Arrays) -> np.ndarray:
         """The rows of D^{-1/2}V; where V is known up to a rotation only, k-means does not mind."""
         return fantope_embedding(values, self.n_clusters, self.graph.degrees)
+
+    @property
+    def point_weights(self) -> np.ndarray:
+        """Points weigh their degrees."""
+        return self.graph.degrees if self.graph.n_edges else np.ones(self.graph.n)
 
     def affinity_of(self, values: Arrays, n_clusters: int | None = None) -> np.ndarray:
         """The graph's own."""
