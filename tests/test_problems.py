@@ -21,8 +21,12 @@ def load(path: Path) -> tuple[cl.Problem, dict]:
         ground = content["kernel"]["entries"]
     else:
         ground = cl.Graph.from_affinity(content["graph"]["affinity"])
-    links = cl.Links(ground.n if isinstance(ground, cl.Graph) else len(ground), **content["links"])
-    return getattr(cl, content["formulation"])(ground, links, **content["parameters"]), content["reference"]
+    known = []  # links or labels, or nothing
+    if "links" in content:
+        known = [cl.Links(ground.n if isinstance(ground, cl.Graph) else len(ground), **content["links"])]
+    elif "labels" in content:
+        known = [content["labels"]["given"]]
+    return getattr(cl, content["formulation"])(ground, *known, **content["parameters"]), content["reference"]
 
 
 @pytest.mark.parametrize("solver", [*SOLVERS, None])

@@ -71,11 +71,11 @@ def certify_fixed_entries(
         name: float(abs(A[tuple(pairs.T)] - entry).max(initial=0.0)) for name, (pairs, entry) in program.given.items()
     }
     violations["A domain"] = float(abs(A - A.T).max())
-    difference = A - program.W.toarray()
     least = program.least()
     return Certificate(
-        float(np.vdot(difference, difference)),
+        program.value(A),
         violations,
+        upper_bound=program.value(program.replaced((A + A.T) / 2)),
         lower_bound=least - 4 * float(np.finfo(float).eps) * len(A) * least,
         basis="what the given entries cost, whatever the others are",
         distance=float(np.linalg.norm(A - program.solution().toarray())),

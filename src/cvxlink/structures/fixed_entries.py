@@ -9,6 +9,7 @@ given ones cost, :math:`2\sum (t_{ij} - w_{ij})^2`, no feasible A can avoid.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -27,11 +28,18 @@ class FixedEntries:
 
     def solution(self) -> sp.csr_array:
         """Return W with the given entries in their places."""
-        A = sp.lil_array(self.W)
+        return sp.csr_array(self.replaced(sp.lil_array(self.W)))
+
+    def replaced(self, A: Any) -> Any:
+        """Put the given entries into a matrix."""
         for pairs, entry in self.given.values():
             i, j = pairs.T
             A[i, j] = A[j, i] = entry
-        return sp.csr_array(A)
+        return A
+
+    def value(self, A: np.ndarray) -> float:
+        """Return ‖A − W‖²."""
+        return float(np.linalg.norm(A - self.W.toarray()) ** 2)
 
     def least(self) -> float:
         """Return the optimum."""
