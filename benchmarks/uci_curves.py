@@ -288,10 +288,10 @@ ABOUT = {
 hepatitis left out, and two classes each (glass: window glass or not, which the paper does not say). The paper removes
 "class 3" of wine but counts 119 points, which are left when the class of 59, number 1, is removed: both are here, as
 wine and wine-119. The graph joins all points by exp(−d²/2σ²), with σ the average distance; neither σ nor a scaling of
-the features is in the paper, so there are two: unit variance, and as they are. Labels are drawn at random, from 5 % to 50 %
-of the points, at least one of each class. GFHF; LLGC with α = {llgc[alpha]}; CSC with links from all pairs of labels
-and β {csc[fraction]} of the largest feasible one (the paper does not say), by the paper's procedure, with f ⊥ D^½1 as
-printed and without ("leaning"), and exactly; CSC+GFHF with σ = {cscgfhf[sigma]:g} in equation (15).""",
+the features is in the paper, so there are two: unit variance, and as they are. Labels are drawn at random, from 5 % to
+50 % of the points, at least one of each class. GFHF; LLGC with α = {llgc[alpha]}; CSC with links from all pairs of
+labels and β {csc[fraction]} of the largest feasible one (the paper does not say), by the paper's procedure, with
+f ⊥ D^½1 as printed and without ("leaning"), and exactly; CSC+GFHF with σ = {cscgfhf[sigma]:g} in equation (15).""",
     "links": """The same for all data sets: features scaled to unit variance (the paper does not say), weights
 exp(−d²/2σ²) to the {links[n_neighbors]} nearest neighbours, averaged over the two directions, components joined. Two
 widths: σ = 1, as in the paper, and the average distance to the neighbours. SRCP with μ = {srcp[mu]}, as in the paper;

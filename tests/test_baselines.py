@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import cvxlink as cl
 from conftest import path_graph, random_points, star_graph
+from cvxlink.matrices import Congruence
 
 
 def blobs(n: int = 24, k: int = 3, seed: int = 2) -> tuple[cl.Graph, np.ndarray, cl.Links]:
@@ -83,6 +84,9 @@ def test_bounds_of_the_fantope_hold_for_any_point():
         assert certificate.lower_bound <= best.value <= certificate.upper_bound
         assert not certificate.holds(1e-2 * size)
     assert cl.certify(problem, {"X": best.kernel}).holds(1e-9)
+    V = best.values.stored["X"].T
+    low = cl.certify(problem, {"X": Congruence(V[:, :1], np.eye(1))})
+    assert low.upper_bound is None and low.violations["trace"] == pytest.approx(2)
     skewed = best.kernel.copy()
     skewed[0, 1] += 0.1
     assert cl.certify(problem, {"X": skewed}).violations["X domain"] == pytest.approx(0.1)
@@ -107,6 +111,13 @@ def test_links_become_entries_and_nothing_else_moves():
     expected[1, 2] = expected[2, 1] = 0
     np.testing.assert_array_equal(solution.affinity, expected)
     assert solution.value == 4 and solution.certificate.distance == 0
+
+
+def test_one_kind_of_links_is_enough_and_so_is_none():
+    graph = path_graph(4)
+    assert cl.SL(graph, cl.Links(4, cannot=[(0, 1)])).solve().value == 2
+    assert cl.SL(graph, cl.Links(4, must=[(0, 2)])).solve().value == 2
+    assert cl.SL(graph, cl.Links(4)).solve().value == 0
 
 
 def test_a_pair_that_is_both_is_refused_but_a_chain_is_not():

@@ -180,6 +180,19 @@ def test_a_cut_that_breaks_a_constraint_is_seen():
     assert cl.certify(problem, {"f": smooth}, dual).violations["satisfaction"] > 0.01
 
 
+def test_a_violation_is_measured_by_what_the_constraint_is_made_of():
+    # A huge entry of Q where f vanishes must not make a broken constraint look small.
+    Q = np.zeros((5, 5))
+    Q[2, 2], Q[0, 4], Q[4, 0] = -1e6, 1, 1
+    problem = cl.CSC(path_graph(5), Q, beta=0.2, scaled=False)
+    smooth = path_graph(5).smoothest(2)[1][:, 1:]
+    certificate = cl.certify(problem, {"f": smooth})
+    assert certificate.violations["satisfaction"] > 0.5 and not certificate.holds(0.1)
+    for bad in ([], "abc", {}, [1, 2], 1j):
+        with pytest.raises(cl.InvalidInput, match="satisfaction"):
+            cl.certify(problem, {"f": smooth}, {"satisfaction": bad})
+
+
 def test_the_multiplier_is_the_derivative_in_beta():
     graph, _, links = instance(14, seed=4)
     beta = 0.6 * cl.CSC(graph, links).largest_beta
@@ -275,11 +288,45 @@ def test_lanczos_and_lapack_agree():
     graph = cl.Graph.knn(X)
     problem = cl.CSC(graph, cl.Links.sample(y, n_links=100, random_state=0), n_clusters=3, fraction=0.7)
     large = problem.solve()
-    matrix = problem.structure.restricted(float(-large.duals["satisfaction"]))
+    matrix = problem.structure.space.restrict(problem.structure.matrix(float(-large.duals["satisfaction"])))
     with threads_for(1):
         smallest = scipy.linalg.eigvalsh(matrix, subset_by_index=[0, 1])
     assert large.value == pytest.approx(smallest.sum(), abs=1e-7)
     assert large.status is cl.Status.OPTIMAL and large.certificate.relative_gap < 1e-7
+
+
+@pytest.mark.parametrize(("components", "k"), [(20, 10), (5, 6)])
+def test_no_free_cut_is_missed_in_a_large_disconnected_graph(components, k):
+    # Lanczos's method sees one direction of a multiple eigenvalue; the search and the proof must count them all.
+    X = np.vstack([np.random.default_rng(i).normal(10 * i, 0.5, (3200 // components, 2)) for i in range(components)])
+    graph, y = cl.Graph.knn(X, 8, connect=False), np.repeat(np.arange(components), 3200 // components)
+    solution = cl.CSC(graph, cl.Links.sample(y, n_links=60, random_state=0), n_clusters=k, beta=-1.0).solve()
+    expected = graph.smoothest(k)[0].sum()
+    assert solution.status is cl.Status.OPTIMAL
+    assert solution.value == pytest.approx(expected, abs=1e-6)
+    assert solution.certificate.lower_bound <= expected + 1e-12
+
+
+def test_eigenvalues_on_a_complement_are_found_and_counted():
+    from cvxlink import spectrum
+
+    graph = cl.Graph.knn(np.random.default_rng(0).random((1300, 2)))
+    L, v = graph.laplacian(), graph.trivial_cut
+    with threads_for(1):
+        exact, _ = spectrum.by_lapack(L, 6, v)
+        for found, V in (spectrum.by_inversion(L, 6, v), spectrum.smallest_eigenpairs(L, 6, v)):
+            np.testing.assert_allclose(found, exact, atol=1e-9)
+            assert abs(v @ V).max() < 1e-8
+        whole = np.linalg.eigvalsh(L.toarray())
+        np.testing.assert_allclose(exact, whole[1:7], atol=1e-9)
+        for k in range(1, 6):
+            middle = (whole[k] + whole[k + 1]) / 2
+            assert spectrum.number_below(L, middle) == k + 1 and spectrum.number_below(L, middle, v) == k
+        shifted = L - 5 * graph.W  # v is no eigenvector of this one
+        inside = np.linalg.eigvalsh(spectrum.Complement(1300, v).restrict(shifted))
+        for value in (inside[3:5].mean(), inside[100:102].mean()):
+            assert spectrum.number_below(shifted, value, v) in ((inside < value).sum(), None)
+        assert spectrum.number_below(shifted, inside[0] - 0.1, v) == 0
 
 
 def test_links_are_satisfied_where_the_graph_alone_would_not():
@@ -397,6 +444,12 @@ def test_algorithm_4_by_its_own_words(k):
     assert solution.value == pytest.approx(agreement[: k - 1].sum(), abs=1e-6)
     assert solution.stationarity() < 1e-6
     assert solution.certificate.violations["stationary"] < 1e-6
+    f, rates = solution.values["f"], solution.values["rates"]
+    trivial = cl.certify(problem, {"f": np.tile(graph.trivial_cut[:, None], k - 1), "rates": 0 * rates})
+    assert trivial.violations["nontrivial"] > 0.5  # λ = 0 is excluded
+    if k > 2:
+        twice = cl.certify(problem, {"f": np.repeat(f[:, :1], 2, 1), "rates": np.repeat(rates[:1], 2)})
+        assert twice.violations["different"] == pytest.approx(1)  # and so is the same cut twice
     if k == 2:
         assert solution.cluster().tolist() == (solution.values["f"][:, 0] > 0).astype(int).tolist()
 

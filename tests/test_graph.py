@@ -173,10 +173,10 @@ def test_the_kernel_of_a_graph_has_a_unit_diagonal():
 
 
 def test_eigenvectors_by_products_and_by_inversion_agree():
-    from cvxlink.graph import _by_inversion, _by_products
+    from cvxlink.spectrum import by_inversion, by_products
 
     L = cl.Graph.knn(np.random.default_rng(0).standard_normal((1500, 20))).laplacian()
-    (one, V), (other, U) = _by_products(L, 12), _by_inversion(L, 12)
+    (one, V), (other, U) = by_products(L, 12), by_inversion(L, 12)
     np.testing.assert_allclose(one, other, atol=1e-9)
     np.testing.assert_allclose(abs((V * U).sum(axis=0)), 1, atol=1e-6)
 
@@ -191,7 +191,7 @@ def test_eigenvalues_of_many_components_alike(seed):
 
 
 def test_products_notice_an_eigenvalue_that_they_missed(monkeypatch):
-    from cvxlink import graph as module
+    from cvxlink import spectrum as module
 
     L = cl.Graph.knn(np.random.default_rng(0).standard_normal((1500, 20))).laplacian()
     eigsh = module.sp.linalg.eigsh
@@ -203,4 +203,4 @@ def test_products_notice_an_eigenvalue_that_they_missed(monkeypatch):
         return np.delete(values, k // 2), np.delete(vectors, k // 2, axis=1)
 
     monkeypatch.setattr(module.sp.linalg, "eigsh", forgetful)
-    assert module._by_products(L, 12) is None
+    assert module.by_products(L, 12) is None

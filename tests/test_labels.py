@@ -152,6 +152,33 @@ def test_full_confidence_in_one_label_of_many_moves_the_border():
     assert (sure.labels == 0).sum() == 3 and (faint.labels == 0).sum() > 3
 
 
+def test_whole_numbers_stay_numbers_and_what_is_missing_is_unknown():
+    import pandas as pd
+
+    graph = path_graph(4)
+    for given in (
+        [3, None, None, 5],
+        np.array([3, None, None, 5], dtype=object),
+        np.ma.array([3, 3, 3, 5], mask=[0, 1, 1, 0]),
+        pd.Series([3, pd.NA, pd.NA, 5], dtype="Int64"),
+        np.array([3.0, -1.0, -1.0, 5.0]),
+    ):
+        labels = cl.GFHF(graph, given).solve().labels
+        assert labels.dtype.kind == "i" and labels.tolist() == [3, 3, 5, 5]
+    named = cl.GFHF(graph, pd.Series(["a", None, None, "b"])).solve().labels
+    assert named.tolist() == ["a", "a", "b", "b"]
+    for bad in ([[0], [1, 2], 0, 0], graph.W, np.array(["2020-01-01"] * 4, dtype="datetime64[D]")):
+        with pytest.raises(cl.InvalidInput, match="list of numbers or names"):
+            cl.GFHF(graph, bad)
+
+
+def test_a_long_thin_graph_is_certified():
+    t = np.sort(np.random.default_rng(0).random(3200)) * 2 * np.pi
+    graph = cl.Graph.knn(np.column_stack([np.cos(t), np.sin(t)]), 6)
+    solution = cl.GFHF(graph, cl.sample_labels((t > np.pi).astype(int), per_class=2, random_state=0)).solve()
+    assert solution.status is cl.Status.OPTIMAL
+
+
 def test_labels_are_copied():
     given = np.array([0, -1, 1])
     problem = cl.GFHF(path_graph(3), given)
@@ -169,6 +196,8 @@ def test_points_that_no_label_reaches():
     np.testing.assert_allclose(solution.confidence[2:], 0.5)
     with pytest.warns(cl.LinkWarning, match="no label reaches 2 points"):
         solution.cluster()
+    with pytest.warns(cl.LinkWarning, match="no label reaches 2 points"):
+        _ = solution.labels
 
 
 @pytest.mark.parametrize(

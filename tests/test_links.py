@@ -364,6 +364,13 @@ def test_too_few_classes_for_the_links():
         cl.Links(3).to_labels([0, -1, -1], n_classes=3)
 
 
+def test_entries_given_twice_are_added():
+    twice = sp.coo_array(([0.3, 0.3, 1.0, -0.5], ([0, 0, 1, 1], [1, 1, 2, 2])), shape=(3, 3))
+    assert cl.Links.from_matrix(twice, threshold=0.4) == cl.Links(3, must=[(0, 1), (1, 2)])
+    with pytest.raises(cl.InvalidInput, match="complex"):
+        cl.Links.from_matrix(sp.csr_array(1j * np.eye(2)))
+
+
 def test_a_soft_matrix_becomes_links_above_a_threshold():
     Q = np.array([[5, 0.9, -0.2], [0.9, 5, -0.7], [-0.2, -0.7, 5]])
     assert cl.Links.from_matrix(Q, threshold=0.5) == cl.Links(3, must=[(0, 1)], cannot=[(1, 2)])

@@ -355,3 +355,22 @@ def test_latex_becomes_plain_characters():
     assert plain(r"\langle \bar L, K \rangle \leq \infty, K_{ij} \in S, x^2 \ge 1") == "⟨ L̄, K ⟩ ≤ ∞, Kᵢⱼ ∈ S, x² ≥ 1"
     K = cp.Variable((2, 2))
     assert expression(cp.Minimize(cp.sum(K) + cp.sum(np.eye(2) @ K)), {"K": K}) == "sum(K) + sum([2×2] @ K)"
+
+
+def test_a_subclass_with_another_program_forgets_what_was_said_of_the_solution():
+    class Pinned(cl.CSC):
+        """The shortest vector that starts with one."""
+
+        convex = True
+
+        def objective(self, f):
+            return cp.Minimize(cp.sum_squares(f))
+
+        def constraints(self, f):
+            return {"first": f[0] == 1}
+
+    links = cl.Links(4, must=[(0, 1)])
+    solution = Pinned(cl.Graph.from_affinity(np.ones((4, 4))), links).solve()
+    assert solution.value == pytest.approx(1) and solution.measures == {} and "measure" not in str(solution)
+    with pytest.raises(cl.CvxlinkError, match="no labeling that could be stationary"):
+        solution.stationarity()

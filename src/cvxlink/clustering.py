@@ -35,7 +35,7 @@ def cluster(
     if method == "spectral":
         return spectral(solution.affinity_for(k), k, random_state, n_init)
     if method == "argmax":
-        return _classes(solution)
+        return best_class(solution.scores)
     if method == "cut" and k == 2 and solution.embedding.shape[1] == 1:
         return (solution.embedding[:, 0] > 0).astype(int)
     weights = solution.problem.point_weights
@@ -76,11 +76,8 @@ def _warn_of_links(links: Any, k: int) -> None:
             warnings.warn(trouble, LinkWarning, stacklevel=4)
 
 
-def _classes(solution: LearntKernel) -> np.ndarray:
-    """Return the number of the class with the largest score; warn of points that no label reaches."""
-    scores = solution.problem.scores_of(solution.values)  # type: ignore[attr-defined]
-    if scores is None:
-        raise InvalidInput(f"{type(solution.problem).__name__} has no scores for classes; use another method")
+def best_class(scores: np.ndarray) -> np.ndarray:
+    """Return the number of the class with the largest score at each point; warn of points that no label reaches."""
     unreached = int((abs(scores).max(axis=1) == 0).sum())
     if unreached:
         warnings.warn(

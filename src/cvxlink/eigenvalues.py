@@ -1,13 +1,11 @@
-"""Least eigenvalues, and sums of the smallest, with a proof."""
+"""Least eigenvalues with a proof."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 import scipy.sparse as sp
 
 from .factorisation import positive_definite_factors
@@ -49,21 +47,3 @@ def least_eigenvalue(matrix: Any) -> tuple[float, float]:
         else:
             below = middle
     return guess, min(margin, guess + size)
-
-
-def sum_of_smallest(
-    matrix: Any, count: int, eigenpairs: Callable[[], tuple[np.ndarray, np.ndarray]]
-) -> tuple[float, float]:
-    """Return the sum of the smallest eigenvalues of a symmetric matrix, and how much lower it can really be.
-
-    Up to order 3000 they are computed here, with a margin for rounding; beyond, those that ``eigenpairs`` finds are
-    taken, with the norms of their residuals as margin.
-    """
-    n = matrix.shape[0]
-    size = float(abs(matrix).sum(axis=1).max())
-    if n <= DENSE_EIGENVALUES:
-        smallest = scipy.linalg.eigvalsh(as_dense(matrix), subset_by_index=[0, count - 1])
-        return float(smallest.sum()), count * n * float(np.finfo(float).eps) * size
-    eigenvalues, vectors = eigenpairs()
-    residuals = np.linalg.norm(matrix @ vectors - vectors * eigenvalues, axis=0)
-    return float(eigenvalues.sum()), float(residuals.sum()) + count * 1e-12 * size

@@ -7,23 +7,19 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
-import scipy.linalg
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import NearestNeighbors, kneighbors_graph
 
 from .errors import InvalidInput
-from .factorisation import factorise
+from .spectrum import smallest_eigenpairs
 from .validation import as_count, as_permutation, as_points, real_array
 
 Symmetrize = Literal["union", "mean", "mutual"]
 
 # An edge that joins two components must join them numerically too: far apart, exp(−d²/2σ²) underflows.
 LEAST_BRIDGE_WEIGHT = 1e-6
-# Measured: 15 eigenvectors of 9298 points in 256 dimensions take 0.2 s by products and 11 s by inversion, 200 of 3000
-# points in 784 dimensions 3 s and 0.6 s.
-MOST_BY_PRODUCTS = 50
 
 
 @dataclass(frozen=True)
@@ -231,7 +227,9 @@ class Graph:
         count = as_count(count, "count", 1, self.n)
         known = self._spectra.get(normalized)
         if known is None or len(known[0]) < count:
-            known = self._spectra[normalized] = _smallest_eigenpairs(self.laplacian(normalized), count)
+            eigenvalues, vectors = smallest_eigenpairs(self.laplacian(normalized), count)
+            vectors = vectors * np.where(vectors.max(axis=0) >= -vectors.min(axis=0), 1.0, -1.0)
+            known = self._spectra[normalized] = np.maximum(eigenvalues, 0), vectors
         return known[0][:count], known[1][:, :count]
 
     @cached_property
@@ -298,75 +296,6 @@ def _width(sigma: float | str, distances: np.ndarray) -> float:
     if not (np.isfinite(width) and width > 0):
         raise InvalidInput(f"sigma must be 'mean' or a positive number, not {sigma!r}")
     return width
-
-
-def _smallest_eigenpairs(L: sp.csr_array, count: int) -> tuple[np.ndarray, np.ndarray]:
-    n = L.shape[0]
-    found = _by_lanczos(L, count) if n > 1000 and 4 * count <= n else None
-    if found is None:
-        dense = L.toarray()
-        # Divide and conquer finds all of them faster than the other method finds half.
-        found = np.linalg.eigh(dense) if 2 * count > n else scipy.linalg.eigh(dense, subset_by_index=[0, count - 1])
-    eigenvalues, vectors = found[0][:count], found[1][:, :count]
-    vectors *= np.where(vectors.max(axis=0) >= -vectors.min(axis=0), 1.0, -1.0)
-    return np.maximum(eigenvalues, 0), vectors
-
-
-def _by_lanczos(L: sp.csr_array, count: int) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return the smallest eigenpairs, or None where some were missed.
-
-    Products with L are enough where the eigenvalues are not too close together, as on graphs in many dimensions, whose
-    factors would not be sparse. On graphs in few dimensions it is the other way round, and for many eigenvectors, which
-    keeping orthogonal costs more than factors.
-    """
-    return (_by_products(L, count) if count <= MOST_BY_PRODUCTS else None) or _by_inversion(L, count)
-
-
-def _by_products(L: sp.csr_array, count: int) -> tuple[np.ndarray, np.ndarray] | None:
-    """Run Lanczos's method on size − L, whose largest eigenvalues belong to the smallest ones of L.
-
-    It may find a multiple eigenvalue too few times, as it sees one direction of each eigenspace from where it starts.
-    So it is run once more, from elsewhere and orthogonally to what was found: nothing smaller than the last
-    eigenvalue may turn up.
-    """
-    n, size = L.shape[0], float(abs(L).sum(axis=1).max())
-    start, elsewhere = np.random.default_rng(0).standard_normal((2, n))
-    flipped = sp.csr_array(size * sp.eye_array(n) - L)
-    try:
-        eigenvalues, vectors = sp.linalg.eigsh(
-            flipped, count, which="LA", ncv=min(n, max(2 * count + 1, 40)), tol=1e-12, v0=start, maxiter=30
-        )
-        eigenvalues, vectors = size - eigenvalues[::-1], vectors[:, ::-1]
-
-        def deflated(x: np.ndarray) -> np.ndarray:
-            product = flipped @ (x - vectors @ (vectors.T @ x))
-            return product - vectors @ (vectors.T @ product)
-
-        rest = sp.linalg.LinearOperator((n, n), matvec=deflated, dtype=float)
-        other = sp.linalg.eigsh(rest, 1, which="LA", tol=1e-8, v0=elsewhere, maxiter=30, return_eigenvectors=False)
-    except sp.linalg.ArpackError:
-        return None
-    return (eigenvalues, vectors) if size - other[0] > eigenvalues[-1] - 1e-7 * size else None
-
-
-def _by_inversion(L: sp.csr_array, count: int) -> tuple[np.ndarray, np.ndarray] | None:
-    """Run Lanczos's method on (L + shift)⁻¹, where the smallest eigenvalues are the largest and far apart.
-
-    How many eigenvalues lie below the last one found is counted by Sylvester's law of inertia.
-    """
-    n, size = L.shape[0], float(abs(L).max())
-    start = np.random.default_rng(0).standard_normal(n)
-    try:
-        eigenvalues, vectors = sp.linalg.eigsh(sp.csc_array(L), count, sigma=-1e-3 * size, which="LM", v0=start)
-        order = np.argsort(eigenvalues)
-        eigenvalues, vectors = eigenvalues[order], vectors[:, order]
-        below = eigenvalues[-1] - 1e-8 * size
-        factors = factorise(L - below * sp.eye_array(n))
-    except (RuntimeError, sp.linalg.ArpackError):
-        return None
-    negative = (factors.U.diagonal() < 0).sum()
-    complete = np.array_equal(factors.perm_r, factors.perm_c) and negative == (eigenvalues < below).sum()
-    return (eigenvalues, vectors) if complete else None
 
 
 def _cleaned(W: Any) -> sp.csr_array:

@@ -120,7 +120,8 @@ class HarmonicExtension:
         if not len(self.unknown):
             return 0.0
         x = self._solve(np.ones((len(self.unknown), 1))).ravel()
-        rounding = len(x) * np.finfo(float).eps * (abs(self._system) @ abs(x))
+        terms = np.diff(self._system.indptr) + 2  # in a row of the product
+        rounding = terms * np.finfo(float).eps * (abs(self._system) @ abs(x))
         least = float((self._system @ x - rounding).min())
         return float(x.max()) / least if least > 0 and x.min() >= 0 else np.inf
 

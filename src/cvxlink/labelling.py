@@ -33,6 +33,8 @@ def sample_labels(
     y = as_labels(y)
     rng = as_generator(random_state)
     known = np.flatnonzero(is_known(y))
+    if not len(known):
+        raise InvalidInput("no label is known, so there is none to reveal")
     order = rng.permutation(known)
     classes = np.unique(y[known])
     if per_class is not None:
@@ -59,8 +61,8 @@ def labels_from(links: Links, labels: Any, n_classes: int | None) -> np.ndarray:
     else:
         labels = as_labels(labels, links.n)
         known = np.flatnonzero(is_known(labels))
-        links = links.with_labels(labels)  # consistent, or raises
-        names, numbers = np.unique(labels[known], return_inverse=True)
+        names, first, numbers = np.unique(labels[known], return_index=True, return_inverse=True)
+        links = _joined(links, labels, known, known[first], numbers)
         block = dict(zip(links.blocks[known].tolist(), numbers.tolist(), strict=True))
     if n_classes is not None:
         if as_count(n_classes, "n_classes", 1) < len(names) or (labels is not None and n_classes != len(names)):
@@ -69,12 +71,25 @@ def labels_from(links: Links, labels: Any, n_classes: int | None) -> np.ndarray:
                 f"{'kept apart by cannot-links' if labels is None else 'named in the labels'}"
             )
         _eliminate(links, block, len(names))
+        if n_classes == 1:  # nothing is left to choose
+            block = dict.fromkeys(range(links.n_blocks), 0)
     numbers = np.array([block.get(b, -1) for b in links.blocks.tolist()])
     if labels is None:
         return numbers
     unknown = np.array("-1" if labels.dtype.kind == "U" else -1)
     padded = np.append(names, unknown.astype(np.result_type(names, unknown)))
     return padded[numbers]
+
+
+def _joined(links: Links, labels: np.ndarray, known: np.ndarray, first: np.ndarray, numbers: np.ndarray) -> Links:
+    """Return links that imply those of the labels, few: from each point to the first of its class, and between."""
+    must = np.column_stack([first[numbers], known])
+    must = must[must[:, 0] != must[:, 1]]
+    cannot = first[np.column_stack(np.triu_indices(len(first), 1))]
+    joined = type(links)(links.n, np.vstack([links.must, must]), np.vstack([links.cannot, cannot]))
+    if joined.contradiction():
+        links.with_labels(labels)  # raises, with the shortest witness
+    return joined
 
 
 def _eliminate(links: Links, block: dict[int, int], n_classes: int) -> None:

@@ -68,20 +68,21 @@ class Links:
             Q = real_array(Q, "a link matrix")
             if Q.ndim != 2:
                 raise InvalidInput(f"a link matrix must be two-dimensional; its shape is {Q.shape}")
-        Q = sp.coo_array(Q)
+        if np.iscomplexobj(Q):
+            raise InvalidInput("the link matrix is complex; give real numbers")
+        Q = sp.coo_array(sp.csr_array(Q))  # entries given twice are added
         if Q.shape[0] != Q.shape[1]:
             raise InvalidInput(f"a link matrix must be square; its shape is {Q.shape}")
         if not np.isfinite(Q.data).all():
             raise InvalidInput("the link matrix has NaN or infinite entries; use 0 where there is no link")
-        signed: dict[int, set[tuple[int, int]]] = {1: set(), -1: set()}
-        for i, j, value in zip(Q.row.tolist(), Q.col.tolist(), Q.data.tolist(), strict=True):
-            if abs(value) > threshold and i != j:
-                signed[1 if value > 0 else -1].add((min(i, j), max(i, j)))
-        both = signed[1] & signed[-1]
-        if both:
-            i, j = min(both)
+        strong = (abs(Q.data) > threshold) & (Q.row != Q.col)
+        pairs, signs = np.column_stack([Q.row, Q.col])[strong], Q.data[strong] > 0
+        must, cannot = _unique_pairs(pairs[signs]), _unique_pairs(pairs[~signs])
+        both = np.intersect1d(must @ [Q.shape[0], 1], cannot @ [Q.shape[0], 1])
+        if len(both):
+            i, j = divmod(int(both[0]), Q.shape[0])
             raise InvalidInput(f"the link matrix has opposite signs at ({i}, {j}) and ({j}, {i})")
-        return cls(Q.shape[0], sorted(signed[1]), sorted(signed[-1]))
+        return cls(Q.shape[0], must, cannot)
 
     @classmethod
     def sample(
@@ -340,7 +341,9 @@ def _as_pairs(pairs: Any, n: int, what: str) -> np.ndarray:
 
 
 def _unique_pairs(pairs: np.ndarray) -> np.ndarray:
-    return np.unique(np.sort(pairs.reshape(-1, 2), axis=1), axis=0).astype(int)
+    ordered = np.sort(pairs.reshape(-1, 2), axis=1).astype(np.int64)
+    base = int(ordered.max(initial=0)) + 1
+    return np.column_stack(np.divmod(np.unique(ordered @ [base, 1]), base)).astype(int)  # faster than unique rows
 
 
 def _all_pairs(members: np.ndarray) -> np.ndarray:

@@ -111,7 +111,7 @@ def make_plan(
         forms = f"the form {', '.join(problem.equivalents)}, and " if problem.equivalents else ""
         raise FormUnavailable(
             f"{type(problem).__name__} is not convex, so no CVXPY solver takes it as declared; "
-            f"it has {forms}by route: {', '.join(routes_of(problem))}"
+            f"it has {forms}by route: {', '.join(routes_of(problem)) or 'none'}"
         )
     if form in (None, "dual"):
         try:

@@ -78,7 +78,18 @@ class Problem(ABC):
         super().__init_subclass__(**options)
         if not {"variables", "objective", "constraints"} & cls.__dict__.keys():
             return
-        for name in ("cites", "tex", "equivalents", "structure", "linear_sdp", "sizes"):
+        for name in (
+            "cites",
+            "tex",
+            "equivalents",
+            "point_from",
+            "structure",
+            "linear_sdp",
+            "sizes",
+            "remarks",
+            "measures_of",
+            "propagation",
+        ):
             if name not in cls.__dict__:
                 setattr(cls, name, Problem.__dict__[name])
 

@@ -11,6 +11,8 @@ from scipy.spatial.distance import cdist
 from .errors import InvalidInput
 from .validation import as_positive, real_array
 
+LARGEST = 1e50
+
 
 def label_kernel(labels: Any, sigma: float = 1.0) -> np.ndarray:
     r"""Return the kernel of equation (15) of Wang, Qian & Davidson (2012) on labels that are numbers.
@@ -27,12 +29,21 @@ def label_kernel(labels: Any, sigma: float = 1.0) -> np.ndarray:
         The width.
     """
     y = real_array(labels, "labels")
-    y = y.reshape(len(y), -1) if y.ndim in (1, 2) else y
+    y = y[:, None] if y.ndim == 1 else y
     if y.ndim != 2 or 0 in y.shape or not np.isfinite(y).all():
         raise InvalidInput(
             "labels must be finite numbers, one or one row a point; for classes give indicators or scores"
         )
-    return np.exp(-cdist(y, y, "sqeuclidean") / (2 * as_positive(sigma, "sigma") ** 2))
+    width = as_width(sigma)
+    return np.exp(-cdist(y / width, y / width, "sqeuclidean") / 2)
+
+
+def as_width(sigma: Any) -> float:
+    """Return the width of a kernel, within reason."""
+    width = as_positive(sigma, "sigma")
+    if not 1e-50 <= width <= 1e50:
+        raise InvalidInput(f"sigma must be a positive number between 1e-50 and 1e50, not {sigma!r}")
+    return width
 
 
 def as_constraint_matrix(values: Any, n: int) -> Any:
@@ -45,7 +56,10 @@ def as_constraint_matrix(values: Any, n: int) -> Any:
         raise InvalidInput(f"the constraint matrix must have the shape {(n, n)}, as the graph has, not {Q.shape}")
     if not np.isfinite(Q.data if sparse else Q).all():
         raise InvalidInput("the constraint matrix has NaN or infinite entries; use 0 where nothing is known")
-    asymmetry, largest = float(abs(Q - Q.T).max()), float(abs(Q).max())
+    largest = float(abs(Q).max())
+    if largest > LARGEST:
+        raise InvalidInput(f"the constraint matrix has entries as large as {largest:.0e}; divide it by that")
+    asymmetry = float(abs(Q - Q.T).max())
     if asymmetry > 1e-8 * largest:
         raise InvalidInput(
             f"the constraint matrix is not symmetric (by {asymmetry:.3g}); use (Q + Q.T) / 2 if that is meant"

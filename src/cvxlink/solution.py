@@ -136,6 +136,11 @@ class LearntKernel(ABC):
         """Return the affinity of a method that has one of its own."""
         return None
 
+    @property
+    def scores(self) -> np.ndarray:
+        """What speaks for each class at each point, n × classes, where labels were propagated."""
+        raise InvalidInput(f"{type(self.problem).__name__} has no scores for classes; GFHF and LLGC have")
+
     def cluster(
         self, n_clusters: int | None = None, method: str | None = None, random_state: Any = None, n_init: int = 20
     ) -> np.ndarray:
@@ -241,14 +246,15 @@ class Solution(LearntKernel):
         """What speaks for each class at each point, n × classes, where labels were propagated."""
         scores = self.problem.scores_of(self._present())
         if scores is None:
-            raise CvxlinkError(f"{type(self.problem).__name__} has no scores for classes; GFHF and LLGC have")
+            return super().scores
         return scores
 
     @property
     def labels(self) -> np.ndarray:
         """The class with the largest score at each point, named as in the labels that were given."""
-        scores, classes = self.scores, self.problem.classes  # type: ignore[attr-defined]
-        return classes[scores.argmax(axis=1)]
+        from .clustering import best_class
+
+        return self.problem.classes[best_class(self.scores)]  # type: ignore[attr-defined]
 
     @property
     def confidence(self) -> np.ndarray:

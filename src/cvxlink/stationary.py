@@ -38,15 +38,14 @@ def stationarity(f: Any, within: Any, into: Any, null: np.ndarray | None = None)
         Orthonormal null vectors of I − P_GG. Without, they are computed, which takes a dense decomposition.
     """
     columns = real_array(f, "f")
-    columns = columns.reshape(len(columns), -1) if columns.ndim else columns
-    n = len(columns) if columns.ndim else 0
-    for name, matrix in (("within", within), ("into", into)):
-        if getattr(matrix, "shape", None) != (n, n):
-            raise InvalidInput(f"{name} must be a matrix of shape {(n, n)}, as f has {n} rows")
-    if not np.isfinite(columns).all() or not abs(columns).max(axis=0, initial=0.0).all():
-        raise InvalidInput("f must be finite, and no labeling in it zero")
-    if null is None:
-        null = _null_vectors(within)
+    columns = columns[:, None] if columns.ndim == 1 else columns
+    if columns.ndim != 2 or 0 in columns.shape or not np.isfinite(columns).all() or not columns.any(axis=0).all():
+        raise InvalidInput("f must be a labeling, or several as columns, of finite numbers, and none of them zero")
+    n = len(columns)
+    within, into = (_as_square(matrix, n, name) for matrix, name in ((within, "within"), (into, "into")))
+    null = _null_vectors(within) if null is None else real_array(null, "null")
+    if null.ndim != 2 or len(null) != n:
+        raise InvalidInput(f"null must hold null vectors as columns, with {n} rows")
     columns = columns / np.linalg.norm(columns, axis=0)
 
     def on_range(x: np.ndarray) -> np.ndarray:
@@ -62,6 +61,14 @@ def stationarity(f: Any, within: Any, into: Any, null: np.ndarray | None = None)
         a, b = a / length, b / other
         worst = max(worst, min(1.0, float(np.linalg.norm(a - b * (a @ b)))))
     return worst
+
+
+def _as_square(matrix: Any, n: int, name: str) -> Any:
+    """Return a matrix of finite numbers and order n, sparse if it was."""
+    matrix = sp.csr_array(matrix) if sp.issparse(matrix) else real_array(matrix, name)
+    if matrix.shape != (n, n) or not np.isfinite(matrix.data if sp.issparse(matrix) else matrix).all():
+        raise InvalidInput(f"{name} must be a matrix of finite numbers, of shape {(n, n)}, as f has {n} rows")
+    return matrix
 
 
 def _null_vectors(within: Any) -> np.ndarray:

@@ -11,6 +11,7 @@ from scipy.sparse import issparse
 from .errors import InvalidInput
 
 LARGEST_COORDINATE = 1e150
+LARGEST_LABEL = 2**53
 
 
 def as_points(X: Any, name: str = "X") -> np.ndarray:
@@ -87,8 +88,8 @@ def as_fraction(value: Any, name: str) -> float:
     """Return a number between 0 and 1, neither of them."""
     number = float(value) if isinstance(value, Real) and not isinstance(value, bool | np.bool_) else np.nan
     # Nearer to 0 or 1, one of two terms is below the rounding of the other.
-    if not 1e-12 <= number <= 1 - 1e-12:
-        raise InvalidInput(f"{name} must be a number between 0 and 1 (by at least 1e-12), not {value!r}")
+    if not 1e-6 <= number <= 1 - 1e-6:
+        raise InvalidInput(f"{name} must be a number between 0 and 1 (by at least 1e-6), not {value!r}")
     return number
 
 
@@ -111,22 +112,36 @@ def as_permutation(order: Any, n: int) -> np.ndarray:
 
 
 def as_labels(y: Any, n: int | None = None) -> np.ndarray:
-    """Return labels as a one-dimensional array, of length n if n is given."""
-    labels = np.asarray(y)
-    if labels.dtype.kind == "O":  # names, perhaps with None or NaN for unknown
-        unknown = [_is_missing(label) for label in labels.ravel()]
-        labels = np.array(["-1" if u else str(label) for u, label in zip(unknown, labels.ravel(), strict=True)])
-        labels = labels.reshape(np.shape(y))
+    """Return labels as a one-dimensional array, of length n if n is given.
+
+    What is masked, None, NaN among names, or missing in the sense of pandas, is unknown: -1.
+    """
+    if issparse(y):
+        raise InvalidInput("labels are a list of numbers or names, not a sparse matrix")
+    if np.ma.isMaskedArray(y):
+        hidden, y = np.ma.getmaskarray(y), np.ma.getdata(y).astype(object)
+        y[hidden] = None
+    elif hasattr(y, "to_numpy"):
+        y = y.to_numpy(dtype=object) if y.ndim == 1 and y.isna().any() and not _is_plain_float(y) else y
+    try:
+        labels = np.asarray(y)
+    except ValueError as error:
+        raise InvalidInput("labels must be a list of numbers or names, one for each point") from error
+    if labels.dtype.kind == "O" and labels.ndim == 1:
+        labels = _plain_labels(labels)
     if labels.ndim != 1 or labels.dtype.kind not in "biufU":
-        raise InvalidInput(f"labels must be a list of numbers or names; their shape is {labels.shape}")
+        trouble = f"their shape is {labels.shape}" if labels.ndim != 1 else f"these are of type {labels.dtype}"
+        raise InvalidInput(f"labels must be a list of numbers or names; {trouble}")
     if n is not None and len(labels) != n:
         raise InvalidInput(f"there are {len(labels)} labels for {n} points")
     if labels.dtype.kind == "u":  # there is no -1 among these
+        if labels.max(initial=0) > LARGEST_LABEL:
+            raise InvalidInput(f"labels must be at most {LARGEST_LABEL}; number the classes from 0")
         labels = labels.astype(int)
     if labels.dtype.kind == "f":
         if not np.isfinite(labels).all():
             raise InvalidInput("labels hold NaN or infinity; mark unknown labels with -1")
-        if (labels == labels.astype(int)).all():
+        if (labels == np.floor(labels)).all() and abs(labels).max(initial=0) <= LARGEST_LABEL:
             labels = labels.astype(int)
     return labels
 
@@ -134,6 +149,20 @@ def as_labels(y: Any, n: int | None = None) -> np.ndarray:
 def is_known(labels: np.ndarray) -> np.ndarray:
     """Return which labels are known: -1 stands for those that are not."""
     return labels != ("-1" if labels.dtype.kind == "U" else -1)
+
+
+def _is_plain_float(series: Any) -> bool:
+    """Whether a pandas series holds floats, in which NaN is more likely a mistake than a missing label."""
+    return getattr(series.dtype, "kind", "O") == "f" and isinstance(series.dtype, np.dtype)
+
+
+def _plain_labels(labels: np.ndarray) -> np.ndarray:
+    """Return whole numbers as numbers and anything else as names, with -1 for what is missing."""
+    unknown = [_is_missing(label) for label in labels]
+    known = [label for u, label in zip(unknown, labels, strict=True) if not u]
+    if all(isinstance(k, Integral) or (isinstance(k, Real) and float(k).is_integer()) for k in known):
+        return np.array([-1 if u else int(label) for u, label in zip(unknown, labels, strict=True)])
+    return np.array(["-1" if u else str(label) for u, label in zip(unknown, labels, strict=True)])
 
 
 def _is_missing(label: Any) -> bool:

@@ -19,6 +19,7 @@ from time import perf_counter
 import numpy as np
 
 from ..errors import FormUnavailable
+from ..graph import Graph
 from ..problem import Problem
 from ..status import Status
 from ..structures import ConstrainedCut, StationaryCuts
@@ -59,8 +60,8 @@ class Exact(StructuredRoute):
 
 def _searched(cut: ConstrainedCut, iteration: Iteration) -> tuple[np.ndarray, float]:
     """Return the best f and the best multiplier."""
-    satisfying = largest_satisfaction(cut.Q, cut.space, cut.count)[1]
-    smooth = cut.smallest(0.0, cut.count + SPARE, np.ones((cut.n, 1)))[1]
+    satisfying = largest_satisfaction(cut.Q, cut.trivial, cut.count)[1]
+    smooth = cut.smallest(0.0, cut.count + SPARE)[1]
     V = _joined(satisfying, smooth)
     least, bound, best = np.inf, -np.inf, (V[:, : cut.count], 0.0)
     while True:
@@ -103,9 +104,14 @@ class Cheapest(StructuredRoute):
     def run(self, problem: Problem, accuracy: float, time_limit: float | None, verbose: bool) -> Attempt:
         """Compute them all; the multiplier that goes with the answer is that of the exact search, for comparison."""
         cut: ConstrainedCut = problem.structure
+        graph: Graph = problem.graph  # type: ignore[attr-defined]
+        if graph.n_components > 1:
+            raise FormUnavailable(
+                f"the route 'paper' does not take this problem: {DISCONNECTED}, or take route='exact'"
+            )
         start = perf_counter()
         with threads_for(cut.n):
-            found = cheapest_feasible(cut, problem.graph.trivial_cut)  # type: ignore[attr-defined]
+            found = cheapest_feasible(cut, graph.trivial_cut)
             seconds = perf_counter() - start
             _, multiplier = _searched(cut, Iteration(accuracy, time_limit, verbose=False, most=60, patience=10))
         reason = f"the cheapest of {found[1]} generalised eigenvectors that satisfy the constraint"
@@ -121,7 +127,11 @@ def cheapest_feasible(cut: ConstrainedCut, trivial: np.ndarray) -> tuple[np.ndar
     B = cut.Q - cut.beta * np.eye(cut.n)
     pairs = generalised_eigenvectors(cut.L, B, trivial, orthogonal=cut.trivial is not None)
     if pairs is None:
-        raise FormUnavailable(f"the route 'paper' does not take this problem: {DISCONNECTED}, or take route='exact'")
+        raise FormUnavailable(
+            "the route 'paper' does not take this problem: the generalised eigenproblem is singular, as D^{1/2}1 "
+            "itself satisfies the constraint with equality, or weights are too small; change beta a little, or take "
+            "route='exact'"
+        )
     inverses, vectors = pairs
     vectors = vectors[:, inverses > 0]  # fᵀ(Q − βI)f = fᵀLf/λ: feasible, with something to spare
     if vectors.shape[1] < cut.count:
@@ -155,7 +165,7 @@ class Stationary(StructuredRoute):
         with threads_for(cuts.n):
             pairs = generalised_eigenvectors(cuts.L, cuts.Q, cuts.trivial, orthogonal=False)
             if pairs is None:
-                return Attempt(Status.ERROR, DISCONNECTED)
+                return Attempt(Status.ERROR, "the Laplacian is singular beyond D^{1/2}1: some weights are too small")
             inverses, vectors = pairs
             agreement = np.einsum("ij,ij->j", vectors, cuts.Q @ vectors)
         best = np.argsort(-agreement)[: cuts.count]

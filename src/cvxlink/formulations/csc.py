@@ -87,6 +87,8 @@ class CSC(Problem):
     def __post_init__(self) -> None:
         if not isinstance(self.graph, Graph):
             raise InvalidInput("CSC takes a Graph and Links or a matrix: CSC(Graph.knn(X), links, beta=0.1)")
+        if self.graph.n < 2:
+            raise InvalidInput("there is nothing to cut in a single point; CSC needs at least two")
         for name in ("scaled", "orthogonal"):
             as_flag(getattr(self, name), name)
         as_count(self.n_clusters, "n_clusters", 2, max(2, self.graph.n - 1))
@@ -121,10 +123,13 @@ class CSC(Problem):
     @cached_property
     def largest_beta(self) -> float:
         """The largest threshold that some f satisfies: the mean of the K − 1 largest eigenvalues of Q̄."""
-        space = self._cut(0.0).space
         if not (self.Q.nnz if sp.issparse(self.Q) else np.any(self.Q)):
             return 0.0
-        return float(largest_satisfaction(self.Q, space, self.n_clusters - 1)[0].mean())
+        return float(largest_satisfaction(self.Q, self._trivial, self.n_clusters - 1)[0].mean())
+
+    @property
+    def _trivial(self) -> np.ndarray | None:
+        return self.graph.trivial_cut if self.orthogonal else None
 
     @cached_property
     def threshold(self) -> float:
@@ -172,14 +177,10 @@ class CSC(Problem):
         """The threshold, and the largest there could be."""
         return (f"β = {self.threshold:.6g}; the largest feasible one is {self.largest_beta:.6g}",)
 
-    def _cut(self, beta: float) -> ConstrainedCut:
-        trivial = self.graph.trivial_cut if self.orthogonal else None
-        return ConstrainedCut(self.graph.laplacian(), self.Q, beta, trivial, self.n_clusters - 1)
-
     @cached_property
     def structure(self) -> ConstrainedCut:
         """The two forms it is about."""
-        return self._cut(self.threshold)
+        return ConstrainedCut(self.graph.laplacian(), self.Q, self.threshold, self._trivial, self.n_clusters - 1)
 
     @property
     def equivalents(self) -> Mapping[str, Problem]:

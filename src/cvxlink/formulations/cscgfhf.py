@@ -15,9 +15,8 @@ from ..citations import Citation
 from ..errors import InvalidInput
 from ..harmonic import require_reached
 from ..matrices import Arrays
-from ..soft_links import label_kernel, scaled_by
+from ..soft_links import as_width, label_kernel, scaled_by
 from ..structures import StationaryCuts
-from ..validation import as_positive
 from .base import LabelledProblem
 from .gfhf import GFHF
 
@@ -26,15 +25,17 @@ from .gfhf import GFHF
 class CSCGFHF(LabelledProblem):
     r"""Constrained spectral clustering with propagated labels.
 
-    .. math:: \max_{f, \lambda}\ f^\top \bar Q f \quad\text{s.t.}\quad \bar L f = \lambda \bar Q f,\quad \lambda \ne 0,
-              \quad f^\top f = 1, \qquad Q_{ij} = \exp\Bigl(-\frac{\|y_i - y_j\|^2}{2\sigma^2}\Bigr) .
+    .. math:: \max_{f, \lambda}\ f^\top \bar Q f \quad\text{s.t.}\quad \bar L f = \lambda \bar Q f,\quad
+              \bar Q f \perp D^{1/2} 1,\quad f^\top f = 1, \qquad
+              Q_{ij} = \exp\Bigl(-\frac{\|y_i - y_j\|^2}{2\sigma^2}\Bigr) .
 
     The labels are propagated first (GFHF), to y on all points, and Q is a kernel on what they became: non-negative and
     positive semidefinite, as links from labels are not. :math:`\bar Q = D_Q^{-1/2} Q D_Q^{-1/2}` with its own degrees.
     Of the cuts that stand still under propagation by Q̄, the generalised eigenvectors, the one that satisfies Q̄ most is
     taken, and its sign tells two clusters apart; for K clusters the K − 1 that satisfy it most, with k-means on rows.
 
-    Not convex, but all feasible f are known up to scale, and compared.
+    Not convex, but all feasible f are known up to scale, and compared. (The second constraint says λ ≠ 0: both sides
+    of the first are multiplied by :math:`D^{1/2}1`. Of several columns, no two may be the same.)
 
     Parameters
     ----------
@@ -64,7 +65,7 @@ class CSCGFHF(LabelledProblem):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "sigma", as_positive(self.sigma, "sigma"))
+        object.__setattr__(self, "sigma", as_width(self.sigma))
         require_reached(self.graph.components, self.known)
         if self.graph.n_components > 1:
             raise InvalidInput(
@@ -95,6 +96,8 @@ class CSCGFHF(LabelledProblem):
             "stationary": r"\bar L f = \bar Q f \operatorname{diag}(\lambda)"
             if several
             else r"\bar L f = \lambda \bar Q f",
+            "nontrivial": r"\bar Q f \perp D^{1/2} 1",
+            "different": r"f_i^\top \bar L f_j = 0 \quad i \ne j",
             "unit": r"f_j^\top f_j = 1 \quad \forall j" if several else r"f^\top f = 1",
         }
 
@@ -109,10 +112,15 @@ class CSCGFHF(LabelledProblem):
 
     def constraints(self, f: cp.Variable, rates: cp.Variable) -> dict[str, Any]:  # type: ignore[override]
         """Nothing changes when labels are propagated once more."""
-        return {
-            "stationary": self.graph.laplacian() @ f == self.Q @ f @ cp.diag(rates),
+        L, k, v = self.graph.laplacian(), self.n_clusters - 1, self.graph.trivial_cut
+        constraints = {
+            "stationary": L @ f == self.Q @ f @ cp.diag(rates),
+            "nontrivial": (v @ self.Q) @ f == 0,  # λ ≠ 0 implies it, and D^{1/2}1 itself does not satisfy it
             "unit": cp.sum(cp.square(f), axis=0) == 1,
         }
+        if k > 1:
+            constraints["different"] = cp.multiply(f.T @ (L @ f), 1 - np.eye(k)) == 0
+        return constraints
 
     @cached_property
     def structure(self) -> StationaryCuts:

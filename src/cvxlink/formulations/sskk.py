@@ -9,6 +9,7 @@ from typing import Any
 
 import cvxpy as cp
 import numpy as np
+import scipy.sparse as sp
 
 from ..citations import Citation
 from ..errors import InvalidInput
@@ -116,7 +117,7 @@ class SSKK(LinkedProblem):
 
     def constraints(self, X: cp.Variable) -> dict[str, Any]:  # type: ignore[override]
         """Between the projections of rank k."""
-        return {"trace": cp.trace(X) == self.n_clusters, "psd": X >> 0, "below": np.eye(self.graph.n) - X >> 0}
+        return {"trace": cp.trace(X) == self.n_clusters, "psd": X >> 0, "below": sp.eye_array(self.graph.n) - X >> 0}
 
     @property
     def sizes(self) -> Sizes:

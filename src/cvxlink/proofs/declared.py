@@ -25,6 +25,8 @@ def checked_point(
         if keep_products and isinstance(values[name], Congruence) and values[name].shape == variable.shape:
             point[name] = values[name]
             continue
+        if np.iscomplexobj(values[name]):
+            raise InvalidInput(f"the value of {name} is complex; give real numbers")
         try:
             point[name] = np.asarray(as_dense(values[name]), dtype=float)
         except (TypeError, ValueError) as error:

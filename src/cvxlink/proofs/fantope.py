@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from ..certificate import Certificate
-from ..eigenvalues import sum_of_smallest
 from ..matrices import Congruence, Matrix
+from ..spectrum import sum_of_smallest
 from ..structures import Fantope, FixedEntries
 from ..threads import threads_for
 
@@ -20,7 +21,8 @@ def certify_fantope(program: Fantope, point: Mapping[str, Matrix], duals: Mappin
     with threads_for(program.n):
         V, small = _factored(X)
         eigenvalues, turned = np.linalg.eigh(small)
-        least, margin = sum_of_smallest(program.C, program.count, program.eigenpairs)
+        found = program.eigenpairs() if sp.issparse(program.C) else None
+        least, margin, how = sum_of_smallest(program.C, program.count, found)
     zeros = 0.0 if len(eigenvalues) == program.n else min(0.0, float(eigenvalues[0]))
     violations = {
         "trace": abs(float(eigenvalues.sum()) - program.count),
@@ -29,14 +31,16 @@ def certify_fantope(program: Fantope, point: Mapping[str, Matrix], duals: Mappin
     }
     if not isinstance(X, Congruence):
         violations["X domain"] = float(abs(X - X.T).max())
-    feasible = Congruence(V @ turned, np.diag(_nearest(eigenvalues, program.count)))
+    upper = None
+    if len(eigenvalues) >= program.count:  # a product of lower rank has nothing to make a projection of
+        upper = program.value(Congruence(V @ turned, np.diag(_nearest(eigenvalues, program.count)))) + margin
     return Certificate(
         program.value(X),
         violations,
         lower_bound=program.offset + least - margin,
-        upper_bound=program.value(feasible) + margin,
+        upper_bound=upper,
         min_eigenvalue=min(float(eigenvalues[0]), 0.0) if len(eigenvalues) < program.n else float(eigenvalues[0]),
-        basis=f"the sum of the {program.count} smallest eigenvalues, computed again",
+        basis=f"the sum of the {program.count} smallest eigenvalues{how or ', computed again'}",
     )
 
 

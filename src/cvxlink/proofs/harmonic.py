@@ -18,7 +18,8 @@ def certify_harmonic(program: Harmonic, point: Mapping[str, np.ndarray], duals: 
     violation = float(abs(kept - f).max())
     unknown, smooth = program.extension.unknown, program.L @ kept
     sizes = abs(program.L) @ abs(kept)  # what a rounding error is relative to
-    residual = float(np.linalg.norm(smooth[unknown])) + epsilon * len(kept) * float(np.linalg.norm(sizes[unknown]))
+    terms = np.diff(program.L.indptr)[:, None] + 2  # in a row of the product
+    residual = float(np.linalg.norm(smooth[unknown])) + epsilon * float(np.linalg.norm((terms * sizes)[unknown]))
     upper = float(np.vdot(kept, smooth))
     inverse = program.extension.inverse_norm()
     uncertain = len(kept) * epsilon * float(np.vdot(abs(kept), sizes))

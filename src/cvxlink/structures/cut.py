@@ -25,58 +25,12 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
-from ..errors import CvxlinkError
-from ..matrices import as_dense
+from ..spectrum import DENSE, Complement, Pairs, by_products, smallest_eigenpairs
+from ..threads import threads_for
 
-# Up to this order LAPACK is as fast as Lanczos's method, and cannot miss an eigenvalue; beyond the other it is no
-# resort where Lanczos's method does not converge.
-DENSE = 1500
-LARGEST_DENSE = 8000
 EPSILON = float(np.finfo(float).eps)
 # Beyond, in units of cost a satisfaction, the threshold is as good as the largest there is, and rounding in λQ grows.
 LARGEST_MULTIPLIER = 1e7
-
-
-@dataclass(frozen=True, eq=False)
-class Subspace:
-    """The complement of a unit vector v, or the whole space where there is none."""
-
-    n: int
-    v: np.ndarray | None = None
-
-    @property
-    def dimension(self) -> int:
-        """Its dimension."""
-        return self.n if self.v is None else self.n - 1
-
-    def project(self, x: np.ndarray) -> np.ndarray:
-        """Return columns without their parts along v."""
-        return x if self.v is None else x - self.v[:, None] * (self.v @ x.reshape(self.n, -1)).reshape(1, -1)
-
-    @cached_property
-    def _reflection(self) -> np.ndarray | None:
-        """The vector u for which I − 2uuᵀ takes v to the first coordinate."""
-        if self.v is None:
-            return None
-        u = self.v.copy()
-        u[0] += np.copysign(1.0, u[0])
-        return u / np.linalg.norm(u)
-
-    def lift(self, y: np.ndarray) -> np.ndarray:
-        """Return columns in the subspace from their coordinates in an orthonormal basis of it."""
-        if self._reflection is None:
-            return y
-        full = np.vstack([np.zeros((1, y.shape[1])), y])
-        return full - 2 * self._reflection[:, None] * (self._reflection @ full)
-
-    def restrict(self, matrix: Any) -> np.ndarray:
-        """Return a symmetric matrix in that basis."""
-        A = as_dense(matrix).astype(float)
-        u = self._reflection
-        if u is not None:
-            w = 2 * (A @ u)
-            A = (A - np.outer(u, w) - np.outer(w, u) + 2 * (u @ w) * np.outer(u, u))[1:, 1:]
-        return (A + A.T) / 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,9 +53,9 @@ class ConstrainedCut:
         return int(self.L.shape[0])
 
     @cached_property
-    def space(self) -> Subspace:
+    def space(self) -> Complement:
         """Where f lives."""
-        return Subspace(self.n, self.trivial)
+        return Complement(self.n, self.trivial)
 
     def cost(self, f: np.ndarray) -> float:
         """Return tr fᵀLf."""
@@ -111,20 +65,25 @@ class ConstrainedCut:
         """Return tr fᵀQf / k, to be compared with β."""
         return float(np.vdot(f, self.Q @ f)) / self.count
 
-    def restricted(self, multiplier: float) -> np.ndarray:
-        """Return L − λ(Q − βI) in a basis of the subspace."""
-        Q = self.space.restrict(self.Q)
-        return self.space.restrict(self.L) - multiplier * (Q - self.beta * np.eye(len(Q)))
+    def matrix(self, multiplier: float) -> Any:
+        """Return L − λ(Q − βI), sparse if Q is."""
+        identity = sp.eye_array(self.n, format="csr")
+        if sp.issparse(self.Q):
+            return sp.csr_array(self.L - multiplier * (self.Q - self.beta * identity))
+        return (self.L + multiplier * self.beta * identity).toarray() - multiplier * self.Q
 
-    def smallest(self, multiplier: float, count: int, start: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def smallest(self, multiplier: float, count: int, start: np.ndarray | None = None) -> Pairs:
         """Return the smallest eigenvalues of L − λ(Q − βI) on the subspace, and their eigenvectors as columns."""
-        return _extreme(
-            self.space,
-            lambda x: self.L @ x - multiplier * (self.Q @ x - self.beta * x),
-            lambda: self.restricted(multiplier),
-            count,
-            start,
-        )
+        begin = None if start is None else start.sum(axis=1)
+        count = min(count, self.space.dimension)
+        return smallest_eigenpairs(self.matrix(multiplier), count, self.trivial, begin, self._products_do)
+
+    @cached_property
+    def _products_do(self) -> bool:
+        """Whether products with a matrix like L are enough for its smallest eigenvalues, in short: tried once."""
+        small = self.n <= DENSE or not sp.issparse(self.Q)
+        with threads_for(1):
+            return small or by_products(self.L, self.count + 1, self.trivial) is not None
 
     def within(self, V: np.ndarray) -> tuple[np.ndarray, float]:
         """Return the best f with columns in the span of V, orthonormal and in the subspace, and its multiplier λ."""
@@ -135,59 +94,10 @@ class ConstrainedCut:
         return V @ y, multiplier
 
 
-def largest_satisfaction(Q: Any, space: Subspace, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the largest eigenvalues of Q on a subspace, in decreasing order, and their eigenvectors as columns."""
-    start = np.random.default_rng(0).standard_normal(space.n)
-    eigenvalues, vectors = _extreme(space, lambda x: -(Q @ x), lambda: -space.restrict(Q), count, start)
+def largest_satisfaction(Q: Any, trivial: np.ndarray | None, count: int) -> Pairs:
+    """Return the largest eigenvalues of Q on the complement of the trivial cut, decreasing, and their eigenvectors."""
+    eigenvalues, vectors = smallest_eigenpairs(-Q, count, trivial)
     return -eigenvalues, vectors
-
-
-def _extreme(
-    space: Subspace, product: Any, restricted: Any, count: int, start: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the smallest eigenvalues on a subspace, by LAPACK or by Lanczos's method."""
-    count = min(count, space.dimension)
-    if space.n > DENSE and 4 * count <= space.n:
-        bound = _norm_bound(space, product)
-
-        def flipped(x: np.ndarray) -> np.ndarray:  # what is projected away stays at zero, the least of all
-            inside = space.project(x.reshape(space.n, -1))
-            return (bound * inside - space.project(product(inside))).reshape(x.shape)
-
-        try:
-            eigenvalues, vectors = sp.linalg.eigsh(
-                sp.linalg.LinearOperator((space.n, space.n), matvec=flipped, matmat=flipped, dtype=float),
-                count,
-                which="LA",
-                v0=space.project(start.reshape(space.n, -1)).sum(axis=1),
-                ncv=min(space.n, max(2 * count + 1, 40)),
-                tol=1e-13,
-                maxiter=60 if space.n <= LARGEST_DENSE else 2000,
-            )
-            return bound - eigenvalues[::-1], space.project(vectors[:, ::-1])
-        except sp.linalg.ArpackError as error:  # too close together for it
-            if space.n > LARGEST_DENSE:
-                raise CvxlinkError(
-                    f"Lanczos's method does not converge on these {space.n} points: the smallest eigenvalues are too "
-                    f"close together; join the components of the graph, or take fewer points"
-                ) from error
-    matrix = restricted()
-    eigenvalues, vectors = scipy.linalg.eigh(matrix, subset_by_index=[0, count - 1])
-    return eigenvalues, space.lift(vectors)
-
-
-def _norm_bound(space: Subspace, product: Any) -> float:
-    """Return a number a little above the norm of a symmetric operator on the subspace: some steps of Lanczos's method.
-
-    Ritz values fall short of the norm by little; half as much again is added.
-    """
-    x = space.project(np.random.default_rng(1).standard_normal((space.n, 1)))
-    norm = 0.0
-    for _ in range(20):
-        x = x / max(float(np.linalg.norm(x)), 1e-300)
-        x = space.project(product(x))
-        norm = max(norm, float(np.linalg.norm(x)))
-    return 1.5 * norm + 1e-300
 
 
 def small_cut(A: np.ndarray, B: np.ndarray, count: int, rounding: float) -> tuple[np.ndarray, float]:
@@ -292,7 +202,7 @@ def generalised_eigenvectors(
     vector g of the complement plus a multiple of v; as :math:`v^\top L = 0`, also :math:`v^\top B f = 0`, which
     determines the multiple, and leaves a Schur complement of B for g.
     """
-    space = Subspace(len(trivial), trivial)
+    space = Complement(len(trivial), trivial)
     Bv = B @ trivial
     own = float(trivial @ Bv)
     form = space.restrict(B)

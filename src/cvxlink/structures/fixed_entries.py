@@ -39,9 +39,10 @@ class FixedEntries:
 
     def value(self, A: np.ndarray) -> float:
         """Return ‖A − W‖²."""
-        return float(np.linalg.norm(A - self.W.toarray()) ** 2)
+        difference = A - self.W.toarray()
+        return float(np.vdot(difference, difference))
 
     def least(self) -> float:
         """Return the optimum."""
-        changes = ((entry - self.W[pairs[:, 0], pairs[:, 1]]) for pairs, entry in self.given.values())
-        return 2 * float(sum((np.asarray(change) ** 2).sum() for change in changes))
+        groups = [(pairs.T, entry) for pairs, entry in self.given.values() if len(pairs)]
+        return 2 * float(sum(((entry - np.asarray(self.W[i, j])) ** 2).sum() for (i, j), entry in groups))
