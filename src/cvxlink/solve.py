@@ -147,8 +147,9 @@ def _refuted(problem: Problem, status: Status) -> str:
 
 
 def _raise_or_warn(solution: Solution) -> None:
-    status = solution.status
+    status, route = solution.status, solution.plan.route
+    remedy = (route.remedy if route else None) or status.remedy
     if status is Status.INACCURATE:
-        warnings.warn(f"{status.sentence}: {solution.reason}; {status.remedy}", InaccurateWarning, stacklevel=4)
+        warnings.warn(f"{status.sentence}: {solution.reason}; {remedy}", InaccurateWarning, stacklevel=4)
     elif status is not Status.OPTIMAL:
         raise SolveFailed(f"{status.sentence} ({solution.reason}); {status.remedy}", solution)

@@ -33,6 +33,7 @@ class Route(ABC):
 
     name: str
     why: str
+    remedy: str | None = None  # what to do where its answer is not good enough, if not what the status says
 
     @abstractmethod
     def refuses(self, problem: Problem) -> str | None:

@@ -93,6 +93,7 @@ class Cheapest(StructuredRoute):
 
     name = "paper"
     why = "the cheapest of the generalised eigenvectors that satisfy the constraint"
+    remedy = "the paper's procedure promises no more; route='exact' is optimal"
     kind = ConstrainedCut
 
     def cannot(self, structure: ConstrainedCut) -> str | None:
