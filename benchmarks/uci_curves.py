@@ -234,8 +234,10 @@ def section(cells: Cells, figure: Figure, name: str) -> str:
                 share = "" if method == BASELINE else f", {better[method].get(count, np.nan):.0%}"
                 row.append(f"{mean:.2f} ± {spread:.2f}{share}")
             rows.append(row)
-        said = f"Features {setting}:" if figure is LABELS else f"{setting}:"
-        parts.append(f"{said}\n\n{table([figure.counted, *curves], rows)}")
+        said = {"unit variance": "Features scaled to unit variance:", "as they are": "Features as they are:"}.get(
+            setting
+        )
+        parts.append(f"{said or setting + ':'}\n\n{table([figure.counted, *curves], rows)}")
     return "\n\n".join(parts)
 
 

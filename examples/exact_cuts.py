@@ -24,7 +24,7 @@ for name, solution in ways.items():
     score = cl.metrics.scores(y, solution.cluster())["ari"]
     print(
         f"{name:6s} cost {solution.value:.6f}, certified at least {solution.certificate.lower_bound:.6f}, "
-        f"satisfaction {measures['satisfaction']:.4f} of {measures['largest beta']:.4f}, ARI {score:.2f}"
+        f"satisfaction {measures['satisfaction']:.4f} of {measures['largest_beta']:.4f}, ARI {score:.2f}"
     )
 relaxation = problem.equivalents["sdp"].solve(solver="SCS")
 print(f"rank of the relaxation's X: {relaxation.rank}")

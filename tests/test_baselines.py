@@ -66,6 +66,28 @@ def test_no_clustering_cuts_less_than_the_relaxation():
     assert float((graph.laplacian().toarray() * membership(labels, d)).sum()) == pytest.approx(best)
 
 
+@pytest.mark.parametrize("method", ["NCuts", "SSKK"])
+def test_the_relaxation_gap_of_a_clustering_is_never_negative(method):
+    graph, y, links = blobs()
+    solution = cl.methods()[method].make(graph, links, None, 3).solve()
+    rng = np.random.default_rng(0)
+    for labels in [y, *rng.integers(0, 3, (30, 24))]:
+        gap = solution.relaxation_gap(labels)
+        assert gap.gap >= -1e-10 and gap.violated < 1e-10
+    assert solution.relaxation_gap(y % 2).violated == pytest.approx(1)  # a projection of rank two is none of rank three
+
+
+def test_new_points_join_the_clusters():
+    graph, y, links = blobs(60)
+    labels = cl.sample_labels(y, per_class=4, random_state=0)
+    new = graph.points[:6] + 0.01
+    for method in ("GFHF", "LLGC", "NCuts", "CSC", "CSCGFHF"):
+        extended = cl.methods()[method].make(graph, links, labels, 3).solve().extend(new)
+        together = extended.cluster(3, random_state=0)
+        assert len(together) == 66
+        np.testing.assert_array_equal(together[60:], together[:6])  # next to old points, with these
+
+
 def test_separate_components_are_found_exactly():
     W = np.kron(np.eye(3), np.ones((4, 4)))
     solution = cl.NCuts(cl.Graph.from_affinity(W), 3).solve()

@@ -78,7 +78,7 @@ def test_the_same_seed_gives_the_same_labels(small_pcp):
     for method in ("kernel-kmeans", "spectral", "kmeans", "cut"):
         a, b = (solution.cluster(3, method=method, random_state=7) for _ in range(2))
         np.testing.assert_array_equal(a, b)
-    with pytest.raises(cl.InvalidInput, match="PCP has no scores for classes"):
+    with pytest.raises(cl.InvalidInput, match="PCP yields kernel, which cannot be clustered by .argmax"):
         solution.cluster(3, method="argmax")
     with pytest.raises(cl.InvalidInput, match="PCP does not know how many clusters"):
         solution.cluster()

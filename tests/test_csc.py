@@ -100,7 +100,7 @@ def test_exact_is_the_relaxation_and_at_most_the_papers(k, fraction, orthogonal)
         return
     assert found.certificate.largest_violation < 1e-10
     assert found.value >= exact.value - 1e-10
-    assert found.measures["above the optimum by at most"] == pytest.approx(found.value - exact.value, abs=1e-6)
+    assert found.measures["above_optimum"] == pytest.approx(found.value - exact.value, abs=1e-6)
 
 
 def test_no_unit_vector_does_better():
@@ -263,6 +263,28 @@ def test_what_is_wrong_is_said_in_a_sentence(call, error, says):
     graph, _, links = instance()
     with pytest.raises(error, match=says):
         call(graph, links)
+
+
+def test_a_largest_threshold_of_zero_is_said_not_solved():
+    # On the complement of D^{1/2}1 these constraints have eigenvalues of zero, up to rounding of either sign.
+    path = path_graph(3)
+    with pytest.raises(cl.InfeasibleProblem, match="the largest feasible beta is 0, which has no fractions"):
+        cl.CSC(path, cl.Links(3, must=[(0, 1), (1, 2)]))
+    pair = cl.CSC(path_graph(2), [[0, -1.0], [-1, 0]], beta=0.0, orthogonal=False).solve()
+    assert pair.status is cl.Status.OPTIMAL and pair.value == pytest.approx(1)
+
+
+def test_a_cut_has_no_affinity_of_its_own():
+    graph, _, links = instance()
+    solution = cl.CSC(graph, links).solve()
+    with pytest.raises(cl.InvalidInput, match="cannot be clustered by 'spectral'; it can by kmeans, cut"):
+        solution.cluster(2, method="spectral")
+    with pytest.raises(cl.InvalidInput, match="no affinity of its own"):
+        _ = solution.affinity
+    with pytest.raises(cl.InvalidInput, match="has no scores for classes"):
+        _ = solution.labels
+    with pytest.raises(cl.InvalidInput, match=r"Links.from_labels"):
+        cl.CSC(graph, np.zeros(12))
 
 
 def test_a_disconnected_graph_has_an_exact_answer_and_none_by_the_paper():

@@ -179,6 +179,14 @@ def test_a_long_thin_graph_is_certified():
     assert solution.status is cl.Status.OPTIMAL
 
 
+def test_the_embedding_says_which_label_not_how_near():
+    graph = path_graph(9)
+    solution = cl.LLGC(graph, [0, -1, -1, -1, -1, -1, -1, -1, 1]).solve()
+    np.testing.assert_allclose(solution.embedding.sum(axis=1), 1)
+    halves = solution.cluster(2, method="kmeans", random_state=0)
+    assert len(set(halves[:4])) == len(set(halves[5:])) == 1 and halves[0] != halves[8]
+
+
 def test_labels_are_copied():
     given = np.array([0, -1, 1])
     problem = cl.GFHF(path_graph(3), given)
@@ -204,8 +212,8 @@ def test_points_that_no_label_reaches():
     ("call", "says"),
     [
         (lambda g: cl.GFHF(g, [0, 1]), "2 labels for 3 points"),
-        (lambda g: cl.GFHF(g, [-1, -1, -1]), "name 0 classes"),
-        (lambda g: cl.LLGC(g, [4, -1, 4]), "name 1 classes"),
+        (lambda g: cl.GFHF(g, [-1, -1, -1]), "the labels name no class"),
+        (lambda g: cl.LLGC(g, [4, -1, 4]), "the labels name 4, and it takes two"),
         (lambda g: cl.LLGC(g, [0, -1, 1], alpha=1), "alpha must be a number between 0 and 1"),
         (lambda g: cl.LLGC(g, [0, -1, 1], alpha="x"), "alpha must be a number between 0 and 1"),
         (lambda g: cl.GFHF(g, [0, -1, 1], confidence=2), "confidence must be a number between 0 and 1"),

@@ -358,9 +358,9 @@ def test_too_few_classes_for_the_links():
     square = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 0)]
     with pytest.raises(cl.InvalidInput, match="is cannot-linked to all 2 classes"):
         cl.Links(5, cannot=square).to_labels(n_classes=2)
-    with pytest.raises(cl.InvalidInput, match="n_classes is 2, but 3 classes are kept apart"):
+    with pytest.raises(cl.InvalidInput, match="the points 0, 1, 2 are pairwise kept apart"):
         cl.Links(3, cannot=[(0, 1), (1, 2), (0, 2)]).to_labels(n_classes=2)
-    with pytest.raises(cl.InvalidInput, match="n_classes is 3, but 1 classes are named in the labels"):
+    with pytest.raises(cl.InvalidInput, match="n_classes is 3, but the labels name 1"):
         cl.Links(3).to_labels([0, -1, -1], n_classes=3)
 
 

@@ -34,8 +34,11 @@ def test_every_method_runs_on_the_same_graph_links_and_labels(small_iris):
     graph = cl.Graph.knn(X, n_neighbors=5)
     links = cl.Links.sample(y, per_class=2, random_state=1)
     labels = cl.sample_labels(y, per_class=2, random_state=1)
-    for name, method in METHODS.items():
-        solution = method(graph, links, labels, 3).solve()
+    for name in cl.methods().names():
+        method = cl.methods()[name]
+        problem = method.make(graph, links, labels, 3)
+        assert isinstance(problem, method.formulation) and method.formulation is getattr(cl, name)
+        solution = problem.solve()
         assert solution.status is cl.Status.OPTIMAL
         scores = cl.metrics.scores(y, solution.cluster(3, random_state=0), links)
         assert scores["ari"] > 0.2, name

@@ -31,6 +31,11 @@ def cluster(
     method = method or solution.problem.cluster_method
     if method is None:
         method = "kernel-kmeans" if solution._embedded() is None else "kmeans"
+    if method not in ways(solution):
+        name, yields = type(solution.problem).__name__, solution.problem.yields
+        raise InvalidInput(
+            f"{name} yields {yields}, which cannot be clustered by {method!r}; it can by {', '.join(ways(solution))}"
+        )
     _warn_of_links(getattr(solution.problem, "links", None), k)
     if method == "spectral":
         return spectral(solution.affinity_for(k), k, random_state, n_init)
@@ -38,7 +43,7 @@ def cluster(
         return best_class(solution.scores)
     if method == "cut" and k == 2 and solution.embedding.shape[1] == 1:
         return (solution.embedding[:, 0] > 0).astype(int)
-    weights = solution.problem.point_weights
+    weights = solution._weights
     if method in ("kmeans", "cut"):
         return kmeans(solution.embedding, k, random_state, n_init, weights)
     rng = as_generator(random_state)
@@ -50,6 +55,20 @@ def cluster(
     return kernel_kmeans(solution.kernel, k, rng, **options)
 
 
+def ways(solution: LearntKernel) -> list[str]:
+    """Return the methods by which a solution can be clustered."""
+    problem = solution.problem
+    embedded = problem.yields_kernel or solution._embedded() is not None or problem.cluster_method in ("cut", "argmax")
+    possible = {
+        "kernel-kmeans": problem.yields_kernel,
+        "spectral": problem.yields_kernel or problem.cluster_method == "spectral",
+        "kmeans": embedded,
+        "cut": embedded,
+        "argmax": problem.cluster_method == "argmax",
+    }
+    return [method for method in METHODS if possible[method]]
+
+
 def _number_of_clusters(solution: LearntKernel, n_clusters: int | None, method: str | None) -> int:
     """Return how many clusters are wanted: what was asked for, or what the problem was declared for."""
     name, declared = type(solution.problem).__name__, getattr(solution.problem, "n_clusters", None)
@@ -59,10 +78,11 @@ def _number_of_clusters(solution: LearntKernel, n_clusters: int | None, method: 
         return int(declared)
     k = as_count(n_clusters, "n_clusters", 1)
     if declared is not None and k != declared and method in (None, "cut", "argmax"):
-        how = "label a point of each class" if hasattr(solution.problem, "classes") else f"give it n_clusters={k}"
-        raise InvalidInput(
-            f"this {name} is for {declared} clusters, not {k}; {how}, or name a method, 'kmeans' or 'spectral'"
-        )
+        named = hasattr(solution.problem, "classes")
+        how = "it has as many as there are classes in the labels" if named else f"give it n_clusters={k}"
+        others = [way for way in ways(solution) if way not in ("cut", "argmax", solution.problem.cluster_method)]
+        instead = f", or name a method: {' or '.join(map(repr, others))}" if others else ""
+        raise InvalidInput(f"this {name} is for {declared} clusters, not {k}; {how}{instead}")
     return k
 
 

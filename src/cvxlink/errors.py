@@ -32,16 +32,15 @@ class InconsistentLinks(InvalidInput):
 
     def __init__(self, pair: tuple[int, int], path: tuple[int, ...], labels: Mapping[int, Any] | None = None) -> None:
         self.pair, self.path, self.labels = pair, path, dict(labels or {})
+        apart = len({self.labels.get(point) for point in pair} - {None}) == 2
         named = [f"{point} (label {self.labels[point]})" if point in self.labels else str(point) for point in path]
-        shown = [*named[:5], "…", *named[-5:]] if len(named) > 12 else named
+        shown = [*named[:5], "… (all in .path)", *named[-5:]] if len(named) > 12 else named
         chain = " – ".join(shown)
-        super().__init__(
-            f"points {pair[0]} and {pair[1]} must not be together, by a cannot-link or their labels, but must-links "
-            f"and equal labels join them: {chain}; remove or relabel one of these"
-            if self.labels
-            else f"points {pair[0]} and {pair[1]} are cannot-linked, but must-links join them: {chain}; "
-            f"remove the cannot-link or one of these must-links"
-        )
+        wrong = "have different labels" if apart else "are cannot-linked"
+        links, remedy = "must-links", "remove the cannot-link or one of these must-links"
+        if self.labels:
+            links, remedy = "must-links and equal labels", "one of these links or labels is wrong"
+        super().__init__(f"points {pair[0]} and {pair[1]} {wrong}, but {links} join them: {chain}; {remedy}")
 
     def __reduce__(self) -> tuple:
         return type(self), (self.pair, self.path, self.labels)

@@ -70,6 +70,16 @@ class Extension(LearntKernel):
         """A factor B with K = BBᵀ; its first rows are those of the old points, as they were."""
         return self.rows
 
+    @property
+    def _weights(self) -> np.ndarray | None:
+        return None if self.problem.point_weights is None else self.graph.degrees
+
+    @property
+    def scores(self) -> np.ndarray:
+        """Scores for each class, as shares, of old and new points."""
+        _ = self.solution.scores  # says so if there are none
+        return self.rows
+
     def _learnt(self) -> Congruence:
         return Congruence(self.rows, np.eye(self.rows.shape[1]))
 

@@ -33,8 +33,8 @@ def sample_labels(
     y = as_labels(y)
     rng = as_generator(random_state)
     known = np.flatnonzero(is_known(y))
-    if not len(known):
-        raise InvalidInput("no label is known, so there is none to reveal")
+    if len(np.unique(y[known])) < 2:
+        raise InvalidInput("the labels name fewer than two classes; -1 stands for unknown, so number classes from 0")
     order = rng.permutation(known)
     classes = np.unique(y[known])
     if per_class is not None:
@@ -66,9 +66,15 @@ def labels_from(links: Links, labels: Any, n_classes: int | None) -> np.ndarray:
         block = dict(zip(links.blocks[known].tolist(), numbers.tolist(), strict=True))
     if n_classes is not None:
         if as_count(n_classes, "n_classes", 1) < len(names) or (labels is not None and n_classes != len(names)):
+            if labels is None:
+                points = ", ".join(str(np.flatnonzero(links.blocks == b)[0]) for b in block)
+                raise InvalidInput(
+                    f"the points {points} are pairwise kept apart, so there are at least {len(names)} classes, "
+                    f"and n_classes is {n_classes}"
+                )
             raise InvalidInput(
-                f"n_classes is {n_classes}, but {len(names)} classes are "
-                f"{'kept apart by cannot-links' if labels is None else 'named in the labels'}"
+                f"n_classes is {n_classes}, but the labels name {len(names)}; label a point of each class, "
+                f"or leave n_classes out"
             )
         _eliminate(links, block, len(names))
         if n_classes == 1:  # nothing is left to choose
@@ -106,10 +112,13 @@ def _eliminate(links: Links, block: dict[int, int], n_classes: int) -> None:
         if b in block:
             continue
         if not left:
-            point = int(np.flatnonzero(links.blocks == b)[0])
+            point, *_ = (int(np.flatnonzero(links.blocks == x)[0]) for x in (b,))
+            near = ", ".join(
+                str(int(np.flatnonzero(links.blocks == a)[0])) for a in sorted(neighbours[b]) if a in block
+            )
             raise InvalidInput(
-                f"point {point} is cannot-linked to all {n_classes} classes; there must be more of them, "
-                f"or one of its cannot-links is wrong"
+                f"point {point} is cannot-linked to all {n_classes} classes, by the points {near}; there must be more "
+                f"classes, or one of its cannot-links is wrong"
             )
         if len(left) == 1:
             block[b] = left.pop()

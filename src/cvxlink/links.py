@@ -228,8 +228,9 @@ class Links:
             How many classes there are in all. A point that is cannot-linked to all classes but one is then in that one;
             without, only must-links carry labels on. With labels, the classes must all be named in them.
 
-        Links determine labels up to names only, and rarely all of them: the others stay -1. A contradiction raises
-        :class:`InconsistentLinks` with its witness.
+        Links determine labels up to names only, and rarely all of them: the others stay -1 ("-1" among names). A
+        contradiction raises :class:`InconsistentLinks` with its witness, too few classes :class:`InvalidInput` with the
+        points that show it.
         """
         return labelling.labels_from(self, labels, n_classes)
 

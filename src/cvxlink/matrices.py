@@ -113,6 +113,18 @@ def unit_diagonal(K: Matrix) -> Matrix:
     return scale[:, None] * K * scale[None, :]
 
 
+def indicators(labels: np.ndarray) -> np.ndarray:
+    """Return a column of ones and zeros for each label."""
+    return (labels[:, None] == np.unique(labels)[None, :]).astype(float)
+
+
+def class_shares(scores: np.ndarray) -> np.ndarray:
+    """Return scores as shares that sum to one; all alike where no label arrives."""
+    positive = np.maximum(scores, 0)
+    totals = positive.sum(axis=1, keepdims=True)
+    return np.divide(positive, totals, out=np.full_like(positive, 1 / scores.shape[1]), where=totals > 0)
+
+
 def square_root(matrix: np.ndarray) -> np.ndarray:
     """Return the symmetric square root of a semidefinite matrix; what rounding made negative counts as zero."""
     eigenvalues, vectors = np.linalg.eigh(matrix)

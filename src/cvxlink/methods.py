@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from .errors import InvalidInput
 from .formulations import (
     CCSR,
     CSC,
@@ -68,14 +69,26 @@ class Method:
     routes: tuple[str, ...]
     takes: str
     yields: str
+    formulation: type[Problem] = field(repr=False, compare=False)
 
     @classmethod
     def of(cls, problem: Problem) -> Method:
         """Read a row off a problem."""
         paper = problem.cites.short if problem.cites else ""
         return cls(
-            type(problem).__name__, paper, problem.program, problem.forms, problem.routes, problem.takes, problem.yields
+            type(problem).__name__,
+            paper,
+            problem.program,
+            problem.forms,
+            problem.routes,
+            problem.takes,
+            problem.yields,
+            type(problem),
         )
+
+    def make(self, graph: Graph, links: Links, labels: Any, n_clusters: int) -> Problem:
+        """Return the method on a graph, with its own defaults; of links, labels and clusters it takes what it needs."""
+        return METHODS[self.name](graph, links, labels, n_clusters)
 
     def cells(self) -> tuple[str, ...]:
         """Return what stands in the columns."""
@@ -103,6 +116,15 @@ class MethodTable(tuple[Method, ...]):
         return "\n".join(lines)
 
     __repr__ = __str__
+
+    def __getitem__(self, which: Any) -> Any:
+        """Return a row by its number or by its name."""
+        if not isinstance(which, str):
+            return super().__getitem__(which)
+        for method in self:
+            if method.name == which:
+                return method
+        raise InvalidInput(f"there is no method {which!r}; there are {', '.join(self.names())}")
 
     def names(self) -> list[str]:
         """Return the names."""

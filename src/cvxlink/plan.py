@@ -109,10 +109,9 @@ def make_plan(
         _refuse_if_routed(problem)
     if not problem.convex:
         forms = f"the form {', '.join(problem.equivalents)}, and " if problem.equivalents else ""
-        raise FormUnavailable(
-            f"{type(problem).__name__} is not convex, so no CVXPY solver takes it as declared; "
-            f"it has {forms}by route: {', '.join(routes_of(problem)) or 'none'}"
-        )
+        routes = ", ".join(routes_of(problem))
+        has = f"it has {forms}by route: {routes}" if forms or routes else "declare it convex, or an equivalent that is"
+        raise FormUnavailable(f"{type(problem).__name__} is not convex, so no CVXPY solver takes it as declared; {has}")
     if form in (None, "dual"):
         try:
             if form is None:

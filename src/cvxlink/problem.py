@@ -14,7 +14,9 @@ import scipy.sparse as sp
 from . import mathematics
 from .citations import Citation
 from .errors import InvalidProblem, ReductionRefused
+from .matrices import Congruence, indicators
 from .status import DEFAULT_ACCURACY
+from .validation import as_labels
 
 if TYPE_CHECKING:
     from .linear_sdp import LinearSDP
@@ -177,6 +179,18 @@ class Problem(ABC):
     def propagated_of(self, values: Arrays) -> np.ndarray | None:
         """Return the matrix of propagated links a solution yields, where the method propagates links."""
         return None
+
+    def point_of_clustering(self, labels: Any) -> dict[str, Any] | None:
+        """Return the variables that a clustering stands for, where it is a point of the program.
+
+        For a program of no special kind in one symmetric matrix that is the kernel of the clustering, 1 within clusters
+        and 0 between.
+        """
+        (name, variable), *others = self.variables().items()
+        if self.structure is not None or others or variable.ndim != 2 or not variable.is_symmetric():
+            return None
+        H = indicators(as_labels(labels, variable.shape[0]))
+        return {name: Congruence(H, np.eye(H.shape[1]))}
 
     def scores_of(self, values: Arrays) -> np.ndarray | None:
         """Return scores, a row a point and a column a class, where the method propagates labels."""

@@ -52,6 +52,10 @@ def as_constraint_matrix(values: Any, n: int) -> Any:
     Q = sp.csr_array(values) if sparse else real_array(values, "the constraint matrix")
     if np.iscomplexobj(Q):
         raise InvalidInput("the constraint matrix is complex; give real numbers")
+    if Q.ndim == 1:
+        raise InvalidInput(
+            "the constraints must be Links or a matrix; labels become links by Links.from_labels(labels)"
+        )
     if Q.shape != (n, n):
         raise InvalidInput(f"the constraint matrix must have the shape {(n, n)}, as the graph has, not {Q.shape}")
     if not np.isfinite(Q.data if sparse else Q).all():

@@ -12,11 +12,10 @@ import numpy as np
 from .certificate import Certificate
 from .errors import CvxlinkError, InvalidInput
 from .graph import Graph
-from .matrices import Arrays, Congruence, Matrix, as_dense
+from .matrices import Arrays, Matrix, as_dense, class_shares
 from .plan import Plan
 from .problem import Problem
 from .status import Status
-from .validation import as_labels
 
 if TYPE_CHECKING:
     from .extension import Extension
@@ -130,11 +129,21 @@ class LearntKernel(ABC):
     def affinity_for(self, n_clusters: int | None) -> np.ndarray:
         """Return the affinity for so many clusters, where the method makes a difference (MinKL does)."""
         own = self._own_affinity(n_clusters)
+        if own is None and not self.problem.yields_kernel:
+            raise InvalidInput(
+                f"{type(self.problem).__name__} yields {self.problem.yields} and no affinity of its own; "
+                f"that of the graph is graph.W, and NCuts clusters it"
+            )
         return np.maximum(self.kernel, 0) if own is None else own
 
     def _own_affinity(self, n_clusters: int | None) -> np.ndarray | None:
         """Return the affinity of a method that has one of its own."""
         return None
+
+    @property
+    def _weights(self) -> np.ndarray | None:
+        """What points weigh in k-means."""
+        return self.problem.point_weights
 
     @property
     def scores(self) -> np.ndarray:
@@ -243,7 +252,7 @@ class Solution(LearntKernel):
 
     @property
     def scores(self) -> np.ndarray:
-        """What speaks for each class at each point, n × classes, where labels were propagated."""
+        """What speaks for each class at each point, where labels were propagated; columns are ``problem.classes``."""
         scores = self.problem.scores_of(self._present())
         if scores is None:
             return super().scores
@@ -254,23 +263,25 @@ class Solution(LearntKernel):
         """The class with the largest score at each point, named as in the labels that were given."""
         from .clustering import best_class
 
-        return self.problem.classes[best_class(self.scores)]  # type: ignore[attr-defined]
+        best = best_class(self.scores)
+        return self.problem.classes[best]  # type: ignore[attr-defined]
 
     @property
     def confidence(self) -> np.ndarray:
         """How sure the label of each point is: the share of its class in the scores, from 1/classes to 1."""
-        scores = np.maximum(self.scores, 0)
-        totals = scores.sum(axis=1)
-        even = np.full(len(scores), 1 / scores.shape[1])  # where no label arrives
-        return np.divide(scores.max(axis=1), totals, out=even, where=totals > 0)
+        return class_shares(self.scores).max(axis=1)
 
     @property
     def measures(self) -> dict[str, float]:
-        """Further numbers about the solution, by name: for CSC what the cut costs and how it satisfies constraints."""
+        """Further numbers about the solution, by name.
+
+        For CSC what the cut costs, how well it satisfies the constraints (the mean over its columns), the threshold and
+        the largest feasible one, and ``above_optimum``: by how much at most the cost is above the optimum.
+        """
         measures = self.problem.measures_of(self._present())
         certificate = self.certificate
         if "cost" in measures and certificate is not None and certificate.lower_bound is not None:
-            measures["above the optimum by at most"] = max(measures["cost"] - certificate.lower_bound, 0.0)
+            measures["above_optimum"] = max(measures["cost"] - certificate.lower_bound, 0.0)
         return measures
 
     def stationarity(self) -> float:
@@ -292,16 +303,14 @@ class Solution(LearntKernel):
         """Return how far a clustering is from the bound this solution certifies."""
         from .proofs import certify
 
-        if self.problem.structure is not None:
-            raise CvxlinkError(f"a clustering is no point of {type(self.problem).__name__}, as it is one of PCP and KP")
         if self.certificate is None or self.certificate.lower_bound is None:
             raise CvxlinkError("there is no certified bound to compare a clustering with")
-        (name, *others) = self.values
-        if others:
-            raise InvalidInput("a clustering determines a kernel, but this program has other variables too")
-        labels = as_labels(labels, self.values.stored[name].shape[0])
-        membership = (labels[:, None] == np.unique(labels)[None, :]).astype(float)
-        own = certify(self.problem, {name: Congruence(membership, np.eye(membership.shape[1]))})
+        point = self.problem.point_of_clustering(labels)
+        if point is None:
+            raise CvxlinkError(
+                f"a clustering is no point of {type(self.problem).__name__}, as it is of PCP, KP, NCuts and SSKK"
+            )
+        own = certify(self.problem, point)
         return RelaxationGap(own.value, self.certificate.lower_bound, own.largest_violation)
 
     def _present(self) -> Arrays:

@@ -13,7 +13,7 @@ from ..adjustment import adjusted_affinity
 from ..errors import InvalidInput
 from ..graph import Graph
 from ..links import Links
-from ..matrices import Arrays
+from ..matrices import Arrays, class_shares
 from ..problem import Problem
 from ..validation import as_flag, as_labels, as_shares, is_known
 
@@ -31,7 +31,10 @@ class LinkedProblem(Problem):
     def __post_init__(self) -> None:
         name = type(self).__name__
         if not isinstance(self.graph, Graph) or not isinstance(self.links, Links):
-            raise InvalidInput(f"{name} takes a Graph and Links: {name}(Graph.knn(X), Links(n, must=…, cannot=…))")
+            raise InvalidInput(
+                f"{name} takes a Graph and Links: {name}(Graph.knn(X), Links(n, must=…, cannot=…)); "
+                f"labels become links by Links.from_labels(labels)"
+            )
         if self.links.n != self.graph.n:
             raise InvalidInput(f"the graph has {self.graph.n} points, but the links are on {self.links.n}")
 
@@ -124,7 +127,7 @@ class LabelledProblem(Problem):
         object.__setattr__(self, "confidence", as_shares(self.confidence, self.graph.n, "confidence"))
         if len(self.classes) < 2:
             raise InvalidInput(
-                f"the labels name {len(self.classes)} classes, and it takes two to tell points apart; "
+                f"the labels name {', '.join(map(str, self.classes)) or 'no class'}, and it takes two classes; "
                 f"label at least one point of each class (-1 stands for unknown)"
             )
 
@@ -160,9 +163,5 @@ class LabelledProblem(Problem):
         return values["f"]
 
     def embedding_of(self, values: Arrays) -> np.ndarray:
-        """The same."""
-        return values["f"]
-
-    def affinity_of(self, values: Arrays, n_clusters: int | None = None) -> np.ndarray:
-        """The graph's own."""
-        return self.graph.W.toarray()
+        """The share of each class in the scores of a point: how much arrives in all says how near labels are."""
+        return class_shares(values["f"])

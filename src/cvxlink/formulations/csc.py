@@ -18,6 +18,7 @@ from ..links import Links
 from ..matrices import Arrays
 from ..problem import Problem
 from ..soft_links import as_constraint_matrix, scaled_by
+from ..spectrum import norm_bound
 from ..structures import ConstrainedCut
 from ..structures.cut import largest_satisfaction
 from ..validation import as_count, as_flag, as_number, as_positive
@@ -53,7 +54,8 @@ class CSC(Problem):
     n_clusters : int
         The number K of clusters.
     beta : float, optional
-        The threshold. It must not exceed ``largest_beta``, the mean of the K − 1 largest eigenvalues of Q̄.
+        The threshold. It must not exceed ``largest_beta``, the mean of the K − 1 largest eigenvalues of Q̄ (on the
+        complement of D^{1/2}1); larger ones are refused at once.
     fraction : float, optional
         The threshold as a fraction of ``largest_beta`` instead; without either it is 0.5.
     scaled : bool
@@ -122,10 +124,12 @@ class CSC(Problem):
 
     @cached_property
     def largest_beta(self) -> float:
-        """The largest threshold that some f satisfies: the mean of the K − 1 largest eigenvalues of Q̄."""
+        """The largest threshold that some f satisfies: the mean of the K − 1 largest eigenvalues of Q̄ where f lives."""
         if not (self.Q.nnz if sp.issparse(self.Q) else np.any(self.Q)):
             return 0.0
-        return float(largest_satisfaction(self.Q, self._trivial, self.n_clusters - 1)[0].mean())
+        largest = float(largest_satisfaction(self.Q, self._trivial, self.n_clusters - 1)[0].mean())
+        rounding = 1e-14 * norm_bound(self.Q)
+        return largest if abs(largest) > rounding else 0.0
 
     @property
     def _trivial(self) -> np.ndarray | None:
@@ -148,7 +152,7 @@ class CSC(Problem):
             unit = r"f^\top f = I"
         return {
             "objective": cost,
-            "satisfaction": rf"{satisfied} \ge {k * self.threshold:.6g}",
+            "satisfaction": rf"{satisfied} \ge {'' if k == 1 else k}\beta \quad \beta = {self.threshold:.6g}",
             "unit": unit,
             "orthogonal": r"f \perp D^{1/2} 1",
         }
@@ -199,18 +203,14 @@ class CSC(Problem):
         """The cut itself."""
         return values["f"]
 
-    def affinity_of(self, values: Arrays, n_clusters: int | None = None) -> np.ndarray:
-        """The graph's own."""
-        return self.graph.W.toarray()
-
     def measures_of(self, values: Arrays) -> dict[str, float]:
-        """What the cut costs, and how well it satisfies the constraints."""
+        """What the cut costs in all, and how well it satisfies the constraints, the mean over its columns."""
         f = values["f"]
         return {
             "cost": self.structure.cost(f),
             "satisfaction": self.structure.satisfaction(f),
             "beta": self.threshold,
-            "largest beta": self.largest_beta,
+            "largest_beta": self.largest_beta,
         }
 
     @property

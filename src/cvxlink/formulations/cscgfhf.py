@@ -136,6 +136,10 @@ class CSCGFHF(LabelledProblem):
         """None: clusters, not classes."""
         return
 
+    def embedding_of(self, values: Arrays) -> np.ndarray:
+        """The cuts themselves."""
+        return values["f"]
+
     def measures_of(self, values: Arrays) -> dict[str, float]:
         """What the cuts cost, and how well they satisfy the propagated labels."""
         f = values["f"]

@@ -40,6 +40,8 @@ class GFHF(LabelledProblem):
     Zhu, Ghahramani & Lafferty (2003), ICML; equations (1) to (3) and algorithm 1 of Wang, Qian & Davidson (2012).
     """
 
+    normalized = False
+
     cites = Citation("zhu2003icml", equation="3", printed_in="wang2012")
     program = "quadratic, equations"
     takes = "hard labels"

@@ -15,10 +15,11 @@ from ..citations import Citation
 from ..clustering import kernel_factor
 from ..errors import InvalidInput
 from ..graph import Graph
-from ..matrices import Arrays
+from ..links import Links
+from ..matrices import Arrays, Congruence, indicators
 from ..problem import Problem, Sizes
 from ..structures import Fantope
-from ..validation import as_count
+from ..validation import as_count, as_labels
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +50,8 @@ class NCuts(Problem):
     graph: Graph
     n_clusters: int = 2
 
+    normalized = False  # of the Laplacian by which new points follow old ones
+
     cites = Citation("shi2000")
     program = "semidefinite (Fantope)"
     declared_form = "fantope"
@@ -58,6 +61,8 @@ class NCuts(Problem):
     def __post_init__(self) -> None:
         if not isinstance(self.graph, Graph):
             raise InvalidInput("NCuts takes a Graph: NCuts(Graph.knn(X), n_clusters=3)")
+        if isinstance(self.n_clusters, Links):
+            raise InvalidInput("NCuts takes no links: NCuts(graph, n_clusters=3); SL and SSKK are cuts with links")
         as_count(self.n_clusters, "n_clusters", 1, self.graph.n)
 
     @property
@@ -87,11 +92,16 @@ class NCuts(Problem):
     def structure(self) -> Fantope:
         """The sum of smallest eigenvalues it is equal to."""
         eigenpairs = partial(self.graph.smoothest, self.n_clusters)
-        return Fantope(self.graph.laplacian(), self.n_clusters, 0.0, eigenpairs)
+        said = f"the sum of the {self.n_clusters} smallest eigenvalues of L̄"
+        return Fantope(self.graph.laplacian(), self.n_clusters, 0.0, eigenpairs, said)
 
     def embedding_of(self, values: Arrays) -> np.ndarray:
         """The rows of D^{-1/2}V; where V is known up to a rotation only, k-means does not mind."""
         return fantope_embedding(values, self.n_clusters, self.graph.degrees)
+
+    def point_of_clustering(self, labels: Any) -> dict[str, Any]:
+        """The projection of a clustering, whose value is its normalised cut."""
+        return fantope_point(labels, self.point_weights)
 
     @property
     def point_weights(self) -> np.ndarray:
@@ -107,6 +117,12 @@ def fantope_embedding(values: Arrays, rank: int, degrees: np.ndarray) -> np.ndar
     """Return D^{-1/2}V for the leading eigenvectors V of X; the rows of points without a degree are zero."""
     V = kernel_factor(values.stored["X"])[:, :rank]
     return np.divide(V, np.sqrt(degrees)[:, None], out=np.zeros_like(V), where=degrees[:, None] > 0)
+
+
+def fantope_point(labels: Any, degrees: np.ndarray) -> dict[str, Congruence]:
+    """Return X = D^{1/2}H(HᵀDH)⁻¹HᵀD^{1/2} for a clustering with indicators H."""
+    H = np.sqrt(degrees)[:, None] * indicators(as_labels(labels, len(degrees)))
+    return {"X": Congruence(H / np.linalg.norm(H, axis=0), np.eye(H.shape[1]))}
 
 
 def fantope_tex(rank: int) -> dict[str, str]:

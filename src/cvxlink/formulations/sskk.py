@@ -20,7 +20,7 @@ from ..structures import Fantope
 from ..threads import threads_for
 from ..validation import as_count, as_positive
 from .base import LinkedProblem
-from .ncuts import fantope_embedding, fantope_tex
+from .ncuts import fantope_embedding, fantope_point, fantope_tex
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +55,8 @@ class SSKK(LinkedProblem):
 
     n_clusters: int = 2
     penalty: float | None = None
+
+    normalized = False  # of the Laplacian by which new points follow old ones
 
     cites = Citation("kulis2005")
     program = "semidefinite (Fantope)"
@@ -128,7 +130,8 @@ class SSKK(LinkedProblem):
     @cached_property
     def structure(self) -> Fantope:
         """The sum of eigenvalues it is equal to."""
-        return Fantope(-self.K, self.n_clusters, float(np.trace(self.K)), self._smallest)
+        said = f"the sum of all eigenvalues of K but the {self.n_clusters} largest"
+        return Fantope(-self.K, self.n_clusters, float(np.trace(self.K)), self._smallest, said)
 
     def _smallest(self) -> tuple[np.ndarray, np.ndarray]:
         eigenvalues, vectors = self._spectrum
@@ -144,6 +147,10 @@ class SSKK(LinkedProblem):
     def point_weights(self) -> np.ndarray:
         """Points weigh their degrees."""
         return self.graph.degrees
+
+    def point_of_clustering(self, labels: Any) -> dict[str, Any]:
+        """The projection of a clustering, whose value is its distortion."""
+        return fantope_point(labels, self.graph.degrees)
 
     def kernel_of(self, values: Arrays) -> np.ndarray:
         """The kernel of weighted kernel k-means."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..certificate import Certificate
 from ..errors import InvalidInput
-from ..spectrum import sum_of_smallest
+from ..spectrum import norm_bound, sum_of_smallest
 from ..structures import ConstrainedCut, StationaryCuts
 from ..threads import threads_for
 from ..validation import real_array
@@ -25,7 +25,7 @@ def certify_cut(program: ConstrainedCut, point: Mapping[str, np.ndarray], duals:
     # What the two sides are made of: constraint matrices come in all sizes.
     size = k * abs(program.beta) + float(np.vdot(abs(f), abs(program.Q) @ abs(f)))
     violations = {
-        "satisfaction": short / max(size, 1e-300),
+        "satisfaction": short / max(size, 1e-10 * norm_bound(program.Q), 1e-300),
         "unit": float(abs(f.T @ f - np.eye(k)).max()),
     }
     if program.trivial is not None:

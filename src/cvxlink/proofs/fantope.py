@@ -40,7 +40,7 @@ def certify_fantope(program: Fantope, point: Mapping[str, Matrix], duals: Mappin
         lower_bound=program.offset + least - margin,
         upper_bound=upper,
         min_eigenvalue=min(float(eigenvalues[0]), 0.0) if len(eigenvalues) < program.n else float(eigenvalues[0]),
-        basis=f"the sum of the {program.count} smallest eigenvalues{how or ', computed again'}",
+        basis=f"{program.said}{how or ', computed again'}",
     )
 
 

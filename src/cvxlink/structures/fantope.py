@@ -32,12 +32,15 @@ class Fantope:
         The constant c₀.
     eigenpairs : function
         Returns the k smallest eigenvalues of C and their eigenvectors as columns.
+    said : str
+        What the optimum is, in words.
     """
 
     C: Any
     count: int
     offset: float
     eigenpairs: Callable[[], tuple[np.ndarray, np.ndarray]]
+    said: str
 
     described = "a sum of smallest eigenvalues"
     not_linear = "X is bounded by the identity as well"
