@@ -27,6 +27,7 @@ import scipy.sparse as sp
 
 from ..spectrum import DENSE, Complement, Pairs, by_products, smallest_eigenpairs
 from ..threads import threads_for
+from .lyapunov import DENSE_IS_FASTER
 
 EPSILON = float(np.finfo(float).eps)
 # Beyond, in units of cost a satisfaction, the threshold is as good as the largest there is, and rounding in λQ grows.
@@ -66,11 +67,17 @@ class ConstrainedCut:
         return float(np.vdot(f, self.Q @ f)) / self.count
 
     def matrix(self, multiplier: float) -> Any:
-        """Return L − λ(Q − βI), sparse if Q is."""
+        """Return L − λ(Q − βI), sparse if that pays."""
         identity = sp.eye_array(self.n, format="csr")
         if sp.issparse(self.Q):
-            return sp.csr_array(self.L - multiplier * (self.Q - self.beta * identity))
+            matrix = sp.csr_array(self.L - multiplier * (self.Q - self.beta * identity))
+            return matrix if self._is_sparse else matrix.toarray()
         return (self.L + multiplier * self.beta * identity).toarray() - multiplier * self.Q
+
+    @property
+    def _is_sparse(self) -> bool:
+        """Whether both forms are sparse; a graph of all pairs is kept as a sparse matrix, and is none."""
+        return sp.issparse(self.Q) and self.L.nnz + self.Q.nnz <= DENSE_IS_FASTER * self.n**2
 
     def smallest(self, multiplier: float, count: int, start: np.ndarray | None = None) -> Pairs:
         """Return the smallest eigenvalues of L − λ(Q − βI) on the subspace, and their eigenvectors as columns."""
@@ -81,9 +88,10 @@ class ConstrainedCut:
     @cached_property
     def _products_do(self) -> bool:
         """Whether products with a matrix like L are enough for its smallest eigenvalues, in short: tried once."""
-        small = self.n <= DENSE or not sp.issparse(self.Q)
+        if self.n <= DENSE or not self._is_sparse:
+            return True
         with threads_for(1):
-            return small or by_products(self.L, self.count + 1, self.trivial) is not None
+            return by_products(self.L, self.count + 1, self.trivial) is not None
 
     def within(self, V: np.ndarray) -> tuple[np.ndarray, float]:
         """Return the best f with columns in the span of V, orthonormal and in the subspace, and its multiplier λ."""
