@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import cvxlink as cl
 from conftest import path_graph, random_points
+from cvxlink.structures.cut import small_cut
 from cvxlink.threads import threads_for
 
 
@@ -168,6 +169,31 @@ def test_bounds_hold_for_any_multiplier():
         assert cl.certify(problem, best.values, {"satisfaction": nonsense}).lower_bound <= best.value + 1e-9
 
 
+def test_a_multiplier_of_the_wrong_sign_proves_nothing():
+    # With a void constraint, Q̄ − βI is positive definite, and −λ(Q̄ − βI) with λ < 0 would raise any bound.
+    graph, _, links = instance()
+    problem = cl.CSC(graph, links, beta=-10.0)
+    best = problem.solve()
+    for nonsense in (0.1, 5.0, 1e6):
+        assert cl.certify(problem, best.values, {"satisfaction": nonsense}).lower_bound <= best.value
+
+
+def test_at_the_largest_threshold_the_cheapest_of_equals_is_taken():
+    # Q̄ projects on three directions: at β = 1 all cuts in their span are feasible, and no others.
+    graph, _, _ = instance(10)
+    U = complement(graph) @ np.linalg.qr(np.random.default_rng(0).standard_normal((9, 3)))[0]
+    inside = np.linalg.eigvalsh(U.T @ graph.laplacian() @ U)
+    for k in (2, 3):
+        solution = cl.CSC(graph, U @ U.T, n_clusters=k, beta=1.0 - 1e-15, scaled=False).solve()
+        assert solution.value == pytest.approx(inside[: k - 1].sum(), abs=1e-5)
+        at_most = cl.CSC(graph, U @ U.T, n_clusters=k, fraction=1.0, scaled=False).solve()
+        assert at_most.value == pytest.approx(inside[: k - 1].sum(), abs=1e-5)
+    # Where rounding puts β above all there is, the cheapest of equals is taken as well.
+    A = np.array([[2.0, 1, 0], [1, 2, 0], [0, 0, 0]])
+    y, _ = small_cut(A, np.diag([-1e-12, -1e-12, -1.0]), 1, rounding=0.0)
+    np.testing.assert_allclose(y[:, 0] / y[0, 0], [1, -1, 0], atol=1e-9)
+
+
 def test_a_cut_that_breaks_a_constraint_is_seen():
     graph, _, links = instance()
     problem = cl.CSC(graph, links, fraction=0.9)
@@ -177,7 +203,10 @@ def test_a_cut_that_breaks_a_constraint_is_seen():
     leaning = np.sqrt(0.99) * f + 0.1 * graph.trivial_cut[:, None]
     assert cl.certify(problem, {"f": leaning}, dual).violations["orthogonal"] == pytest.approx(0.1)
     smooth = cl.CSC(graph, links, beta=-10.0).solve().values["f"]
-    assert cl.certify(problem, {"f": smooth}, dual).violations["satisfaction"] > 0.01
+    certificate = cl.certify(problem, {"f": smooth}, dual)
+    assert certificate.violations["satisfaction"] > 0.01
+    short = problem.threshold - float((smooth * (problem.Q @ smooth)).sum())
+    assert certificate.sensitivity == pytest.approx(short)  # what that is worth at the multiplier 1
 
 
 def test_a_violation_is_measured_by_what_the_constraint_is_made_of():
@@ -429,6 +458,7 @@ def test_stationarity_is_a_sine():
     assert cl.stationarity(a + b, S, np.eye(9), null) == pytest.approx(np.sqrt(1 - cosine**2))
     assert cl.stationarity(a + b, S, np.eye(9)) == pytest.approx(np.sqrt(1 - cosine**2))  # null vectors computed
     assert cl.stationarity(graph.trivial_cut, S, np.eye(9), null) == 1.0  # λ would be zero
+    assert cl.stationarity(graph.trivial_cut, S, graph.W.toarray() ** 2, null) == 1.0
     assert cl.stationarity(np.column_stack([a, a + b]), S, np.eye(9), null) > 0.01  # the worse of two
     for bad in (np.zeros(9), np.full(9, np.nan), np.ones(3)):
         with pytest.raises(cl.InvalidInput):
