@@ -150,6 +150,12 @@ def test_a_heuristic_warns_and_is_never_an_error():
         solution = problem.solve(route="paper")
     assert solution.status is cl.Status.INACCURATE
     assert solution.value > problem.solve().value + 0.01
+    # So far off that a solver's answer would count for nothing.
+    rng = np.random.default_rng(4)
+    graph = cl.Graph.knn(rng.random((30, 1)), 4)
+    links = cl.Links.sample(np.random.default_rng(4).integers(0, 6, 30), n_links=90, random_state=0)
+    far = paper(cl.CSC(graph, links, n_clusters=6, fraction=0.05))
+    assert far.status is cl.Status.INACCURATE and not far.certificate.holds(0.5)
 
 
 # ---------------------------------------------------------------------- certificates
