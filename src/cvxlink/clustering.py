@@ -11,7 +11,7 @@ from sklearn.cluster import KMeans
 
 from .errors import InvalidInput, LinkWarning
 from .links import Links
-from .matrices import Congruence, Matrix
+from .matrices import Congruence, Matrix, inverse_root
 from .threads import threads_for
 from .validation import as_count, as_generator, as_labels, real_array
 
@@ -88,8 +88,9 @@ def _number_of_clusters(solution: LearntKernel, n_clusters: int | None, method: 
 
 def _warn_of_links(links: Any, k: int) -> None:
     if isinstance(links, Links) and links.contradiction() is None:
-        if links.least_clusters() > k:
-            trouble = f"the cannot-links need at least {links.least_clusters()} clusters; with {k} some are broken"
+        least = links.least_clusters()
+        if least > k:
+            trouble = f"the cannot-links need at least {least} clusters; with {k} some are broken"
             warnings.warn(trouble, LinkWarning, stacklevel=4)
         elif links.n_blocks < k <= links.n:
             trouble = f"the must-links leave {links.n_blocks} blocks; with {k} clusters some of them are broken"
@@ -253,8 +254,7 @@ def spectral(affinity: Any, n_clusters: int, random_state: Any = None, n_init: i
         raise InvalidInput("an affinity must be a square matrix of finite non-negative numbers")
     n = len(A)
     k = as_count(n_clusters, "n_clusters", 1, n)
-    d = A.sum(axis=1)
-    scale = np.divide(1.0, np.sqrt(d), out=np.zeros_like(d), where=d > 0)
+    scale = inverse_root(A.sum(axis=1))
     normalized = scale[:, None] * A * scale[None, :]
     _, vectors = scipy.linalg.eigh((normalized + normalized.T) / 2, subset_by_index=[n - k, n - 1])
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)

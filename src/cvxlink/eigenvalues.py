@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from .factorisation import positive_definite_factors
 from .matrices import Congruence, as_dense
+from .spectrum import norm_bound
 
 # Up to this order all eigenvalues are computed; beyond it Lanczos finds the least one.
 DENSE_EIGENVALUES = 3000
@@ -30,7 +31,7 @@ def least_eigenvalue(matrix: Any) -> tuple[float, float]:
             dense = as_dense(matrix)
             eigenvalues = np.linalg.eigvalsh((dense + dense.T) / 2)
         return float(eigenvalues[0]), float(n * np.finfo(float).eps * abs(eigenvalues).max())
-    size = float(abs(matrix).sum(axis=1).max())  # no eigenvalue is larger than this (Gershgorin)
+    size = norm_bound(matrix)
     identity = sp.eye_array(n)
     guess = 0.0
     with suppress(sp.linalg.ArpackError):  # without convergence the bisection below does all the work

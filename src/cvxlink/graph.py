@@ -13,6 +13,7 @@ from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import NearestNeighbors, kneighbors_graph
 
 from .errors import InvalidInput
+from .matrices import inverse_root
 from .spectrum import smallest_eigenpairs
 from .validation import as_count, as_permutation, as_points, real_array
 
@@ -213,8 +214,7 @@ class Graph:
         """
         L = sp.diags_array(self.degrees) - self.W
         if normalized:
-            d = self.degrees
-            scale = sp.diags_array(np.divide(1.0, np.sqrt(d), out=np.zeros_like(d), where=d > 0))
+            scale = sp.diags_array(inverse_root(self.degrees))
             L = scale @ L @ scale
             L = (L + L.T) / 2  # rounding in the two scalings differs
         return sp.csr_array(L)
@@ -235,6 +235,11 @@ class Graph:
     @cached_property
     def _spectra(self) -> dict[bool, tuple[np.ndarray, np.ndarray]]:
         return {}
+
+    @property
+    def S(self) -> sp.csr_array:
+        """The normalised affinity S = I − L̄, by which labels spread."""
+        return sp.csr_array(sp.eye_array(self.n) - self.laplacian())
 
     @cached_property
     def trivial_cut(self) -> np.ndarray:

@@ -33,13 +33,12 @@ def sample_labels(
     y = as_labels(y)
     rng = as_generator(random_state)
     known = np.flatnonzero(is_known(y))
-    if len(np.unique(y[known])) < 2:
+    classes, sizes = np.unique(y[known], return_counts=True)
+    if len(classes) < 2:
         raise InvalidInput("the labels name fewer than two classes; -1 stands for unknown, so number classes from 0")
     order = rng.permutation(known)
-    classes = np.unique(y[known])
     if per_class is not None:
-        smallest = min((int((y == c).sum()) for c in classes), default=0)
-        count = as_count(per_class, "per_class", 1, smallest)
+        count = as_count(per_class, "per_class", 1, int(sizes.min()))
         revealed = np.concatenate([order[y[order] == c][:count] for c in classes])
     else:
         count = as_count(n_labels, "n_labels", 1, len(known))
@@ -67,10 +66,9 @@ def labels_from(links: Links, labels: Any, n_classes: int | None) -> np.ndarray:
     if n_classes is not None:
         if as_count(n_classes, "n_classes", 1) < len(names) or (labels is not None and n_classes != len(names)):
             if labels is None:
-                points = ", ".join(str(np.flatnonzero(links.blocks == b)[0]) for b in block)
                 raise InvalidInput(
-                    f"the points {points} are pairwise kept apart, so there are at least {len(names)} classes, "
-                    f"and n_classes is {n_classes}"
+                    f"the points {_points(links, list(block))} are pairwise kept apart, so there are at least "
+                    f"{len(names)} classes, and n_classes is {n_classes}"
                 )
             raise InvalidInput(
                 f"n_classes is {n_classes}, but the labels name {len(names)}; label a point of each class, "
@@ -100,26 +98,24 @@ def _joined(links: Links, labels: np.ndarray, known: np.ndarray, first: np.ndarr
 
 def _eliminate(links: Links, block: dict[int, int], n_classes: int) -> None:
     """Give blocks the one class that is left to them, until there are no more such; refuse where none is left."""
-    neighbours: dict[int, set[int]] = {}
-    for a, b in links.block_cannot.tolist():
-        neighbours.setdefault(a, set()).add(b)
-        neighbours.setdefault(b, set()).add(a)
+    neighbours = links.block_neighbours
     waiting = list(neighbours)
     while waiting:
         b = waiting.pop()
-        taken = {block[a] for a in neighbours[b] if a in block}
-        left = set(range(n_classes)) - taken
         if b in block:
             continue
+        left = set(range(n_classes)) - {block[a] for a in neighbours[b] if a in block}
         if not left:
-            point, *_ = (int(np.flatnonzero(links.blocks == x)[0]) for x in (b,))
-            near = ", ".join(
-                str(int(np.flatnonzero(links.blocks == a)[0])) for a in sorted(neighbours[b]) if a in block
-            )
+            near = _points(links, [a for a in sorted(neighbours[b]) if a in block])
             raise InvalidInput(
-                f"point {point} is cannot-linked to all {n_classes} classes, by the points {near}; there must be more "
-                f"classes, or one of its cannot-links is wrong"
+                f"point {_points(links, [b])} is cannot-linked to all {n_classes} classes, by the points {near}; "
+                f"there must be more classes, or one of its cannot-links is wrong"
             )
         if len(left) == 1:
             block[b] = left.pop()
             waiting += [a for a in neighbours[b] if a not in block]
+
+
+def _points(links: Links, blocks: list[int]) -> str:
+    """Return a point of each block, to show."""
+    return ", ".join(str(np.flatnonzero(links.blocks == b)[0]) for b in blocks)

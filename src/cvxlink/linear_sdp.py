@@ -12,10 +12,11 @@ import cvxpy as cp
 import numpy as np
 import scipy.sparse as sp
 
+from .declaration import Sizes
 from .errors import InvalidInput, ReductionRefused
 from .harmonic import HarmonicExtension
 from .matrices import Matrix, as_dense, entries, inner
-from .problem import Problem, Sizes
+from .problem import Problem
 
 Sense = Literal["==", "<="]
 

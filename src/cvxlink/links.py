@@ -184,6 +184,15 @@ class Links:
         return _unique_pairs(self.blocks[self.cannot])
 
     @cached_property
+    def block_neighbours(self) -> dict[int, set[int]]:
+        """The blocks that each block is kept apart from, where there are any."""
+        neighbours: dict[int, set[int]] = {}
+        for a, b in self.block_cannot.tolist():
+            neighbours.setdefault(a, set()).add(b)
+            neighbours.setdefault(b, set()).add(a)
+        return neighbours
+
+    @cached_property
     def linked(self) -> np.ndarray:
         """The points that appear in some link, in increasing order."""
         return np.unique(np.concatenate([self.must.ravel(), self.cannot.ravel()]))
@@ -268,10 +277,7 @@ class Links:
 
     def clique(self) -> list[int]:
         """Return blocks that are pairwise cannot-linked, as many as are found greedily from every block."""
-        neighbours: dict[int, set[int]] = {}
-        for a, b in self.block_cannot.tolist():
-            neighbours.setdefault(a, set()).add(b)
-            neighbours.setdefault(b, set()).add(a)
+        neighbours = self.block_neighbours
         best: list[int] = []
         for start in neighbours:
             clique, candidates = [start], set(neighbours[start])

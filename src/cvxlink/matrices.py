@@ -113,6 +113,11 @@ def unit_diagonal(K: Matrix) -> Matrix:
     return scale[:, None] * K * scale[None, :]
 
 
+def inverse_root(degrees: np.ndarray) -> np.ndarray:
+    """Return the diagonal of D^{-1/2}, zero where there is no degree."""
+    return np.divide(1.0, np.sqrt(degrees), out=np.zeros_like(degrees), where=degrees > 0)
+
+
 def indicators(labels: np.ndarray) -> np.ndarray:
     """Return a column of ones and zeros for each label."""
     return (labels[:, None] == np.unique(labels)[None, :]).astype(float)

@@ -9,8 +9,9 @@ from typing import Any, NoReturn
 from .backends.base import Route, StructuredRoute
 from .backends.catalogue import choose_solver, require_semidefinite, require_solver
 from .backends.routes import ROUTES
+from .declaration import Sizes
 from .errors import FormUnavailable, InvalidInput, ReductionRefused
-from .problem import Problem, Sizes
+from .problem import Problem
 from .reductions import Contraction, Dualisation, Elimination, Reduction, Scaling
 from .reductions.base import Lift, Values
 from .validation import as_flag

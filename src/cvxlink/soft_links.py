@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from scipy.spatial.distance import cdist
 
 from .errors import InvalidInput
+from .matrices import inverse_root
 from .validation import as_positive, real_array
 
 LARGEST = 1e50
@@ -73,7 +74,7 @@ def as_constraint_matrix(values: Any, n: int) -> Any:
 
 def scaled_by(Q: Any, degrees: np.ndarray) -> Any:
     """Return D^{-1/2} Q D^{-1/2}; the rows of points without a degree become zero."""
-    scale = np.divide(1.0, np.sqrt(degrees), out=np.zeros_like(degrees), where=degrees > 0)
+    scale = inverse_root(degrees)
     if sp.issparse(Q):
         return sp.csr_array(sp.diags_array(scale) @ Q @ sp.diags_array(scale))
     return np.outer(scale, scale) * Q  # in this order it stays symmetric to the last digit

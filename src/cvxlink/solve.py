@@ -121,14 +121,15 @@ def _judged(
             return Status.ERROR, f"{reason}, without the multipliers that hold the answer"
         refuted = _refuted(problem, status)
         return (Status.ERROR, f"{reason}, but {refuted}") if refuted else (status, reason)
-    if certificate.holds(DEFAULT_ACCURACY if accuracy is None else accuracy):
+    wanted = DEFAULT_ACCURACY if accuracy is None else accuracy
+    if certificate.holds(wanted):
         # Without a bound there is only the solver's word for optimality.
         proven = certificate.lower_bound is not None or status is Status.OPTIMAL
         return (Status.OPTIMAL if proven else status), reason
     if status is not Status.LIMIT:
         usable = certificate.holds(HOPELESS, weigh_violations=False)
         if is_heuristic:
-            usable = certificate.largest_violation <= (DEFAULT_ACCURACY if accuracy is None else accuracy)
+            usable = certificate.largest_violation <= wanted
         status = Status.INACCURATE if usable else Status.ERROR
     return status, f"{reason}; certified: {certificate.summary}"
 

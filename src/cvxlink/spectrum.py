@@ -125,7 +125,7 @@ def by_inversion(matrix: sp.csr_array, count: int, v: np.ndarray | None = None) 
     factors = _below(matrix, v, size)
     if factors is None:
         return None
-    bordered = _Bordered(*factors, v)
+    bordered = _Bordered(factors, v)
     basis, rng = np.zeros((n, 0)), np.random.default_rng(0)
     fixed = np.zeros((n, 0)) if v is None else v[:, None]
     for _ in range(MOST_RUNS):
@@ -151,12 +151,21 @@ def number_below(matrix: sp.csr_array, value: float, v: np.ndarray | None = None
     On the complement of v they are those of the matrix bordered by v, which has one more of either sign: by Haynsworth,
     as many as pivots are negative, and one more if vᵀ(matrix − value)⁻¹v is positive, less one.
     """
+    factors = _eliminated(matrix, value)
+    return None if factors is None else _negative(factors, v)
+
+
+def _eliminated(matrix: sp.csr_array, value: float) -> Any | None:
+    """Return the factors of matrix − value; None where elimination needs pivots off the diagonal."""
     try:
         factors = factorise(matrix - value * sp.eye_array(matrix.shape[0]))
     except RuntimeError:
         return None
-    if not np.array_equal(factors.perm_r, factors.perm_c):
-        return None
+    return factors if np.array_equal(factors.perm_r, factors.perm_c) else None
+
+
+def _negative(factors: Any, v: np.ndarray | None) -> int:
+    """Count the negative eigenvalues of what was factorised, on the complement of v."""
     negative = int((factors.U.diagonal() < 0).sum())
     return negative if v is None else negative + int(v @ factors.solve(v) > 0) - 1
 
@@ -241,7 +250,7 @@ class _Bordered:
         return solved if self.Av is None else solved - self.Av * ((self.v @ solved) / (self.v @ self.Av))
 
 
-def _below(matrix: sp.csr_array, v: np.ndarray | None, size: float) -> tuple[Any] | None:
+def _below(matrix: sp.csr_array, v: np.ndarray | None, size: float) -> Any | None:
     """Return the factors of matrix − shift, with a shift below the smallest eigenvalue, and not far."""
     n = matrix.shape[0]
     fixed = np.zeros((n, 0)) if v is None else v[:, None]
@@ -256,8 +265,9 @@ def _below(matrix: sp.csr_array, v: np.ndarray | None, size: float) -> tuple[Any
     guess = float(np.linalg.eigvalsh(basis.T @ (matrix @ basis))[0])
     gap = 1e-3 * size
     while gap < 4 * size:
-        if number_below(matrix, guess - gap, v) == 0:
-            return (factorise(matrix - (guess - gap) * sp.eye_array(n)),)
+        factors = _eliminated(matrix, guess - gap)
+        if factors is not None and _negative(factors, v) == 0:
+            return factors
         gap *= 4
     return None
 

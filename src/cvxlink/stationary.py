@@ -18,6 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .errors import InvalidInput
+from .spectrum import norm_bound
 from .validation import real_array
 
 
@@ -53,7 +54,7 @@ def stationarity(f: Any, within: Any, into: Any, null: np.ndarray | None = None)
 
     left, right = on_range(columns - within @ columns), on_range(into @ columns)
     lengths, others = np.linalg.norm(left, axis=0), np.linalg.norm(right, axis=0)
-    size = float(abs(into).sum(axis=1).max())
+    size = norm_bound(into)
     worst = 0.0
     for a, b, length, other in zip(left.T, right.T, lengths, others, strict=True):
         if length <= 1e-12 or other <= 1e-12 * size:

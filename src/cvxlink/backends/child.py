@@ -15,8 +15,8 @@ from typing import IO, Any
 
 from cvxpy.lin_ops import lin_utils
 
+from ..declaration import Declaration
 from ..errors import InvalidProblem
-from ..problem import Declaration
 from .cvxpy import RawResult, call_cvxpy
 
 READY = b"R"

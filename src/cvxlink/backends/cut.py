@@ -23,7 +23,7 @@ from ..graph import Graph
 from ..problem import Problem
 from ..status import Status
 from ..structures import ConstrainedCut, StationaryCuts
-from ..structures.cut import generalised_eigenvectors, largest_satisfaction
+from ..structures.cut import generalised_eigenvectors
 from ..threads import threads_for
 from .base import Attempt, StructuredRoute
 from .iteration import Iteration
@@ -60,9 +60,7 @@ class Exact(StructuredRoute):
 
 def _searched(cut: ConstrainedCut, iteration: Iteration) -> tuple[np.ndarray, float]:
     """Return the best f and the best multiplier."""
-    satisfying = largest_satisfaction(cut.Q, cut.trivial, cut.count)[1]
-    smooth = cut.smallest(0.0, cut.count + SPARE)[1]
-    V = _joined(satisfying, smooth)
+    V = _joined(cut.satisfying, cut.smallest(0.0, cut.count + SPARE)[1])
     least, bound, best = np.inf, -np.inf, (V[:, : cut.count], 0.0)
     while True:
         f, multiplier = cut.within(V)

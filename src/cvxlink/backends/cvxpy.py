@@ -16,8 +16,9 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 
+from ..declaration import Declaration
 from ..errors import SolverUnavailable
-from ..problem import Declaration, Problem
+from ..problem import Problem
 from ..status import Status
 from .base import Attempt
 from .catalogue import SOLVERS, SolverNotes, capable_solvers

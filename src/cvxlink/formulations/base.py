@@ -13,7 +13,7 @@ from ..adjustment import adjusted_affinity
 from ..errors import InvalidInput
 from ..graph import Graph
 from ..links import Links
-from ..matrices import Arrays, class_shares
+from ..matrices import Arrays, class_shares, indicators
 from ..problem import Problem
 from ..validation import as_flag, as_labels, as_shares, is_known
 
@@ -154,8 +154,7 @@ class LabelledProblem(Problem):
         """
         Y = np.zeros((self.graph.n, len(self.classes)))
         share = self.confidence[self.known, None]
-        given = (self.labels[self.known, None] == self.classes).astype(float)
-        Y[self.known] = share * given + (1 - share) / len(self.classes)
+        Y[self.known] = share * indicators(self.labels[self.known]) + (1 - share) / len(self.classes)
         return Y
 
     def scores_of(self, values: Arrays) -> np.ndarray | None:

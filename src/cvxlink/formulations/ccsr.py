@@ -11,9 +11,10 @@ import cvxpy as cp
 import numpy as np
 
 from ..citations import Citation
+from ..declaration import Sizes
 from ..link_values import as_link_values, on_links
 from ..matrices import Arrays, Congruence, square_root
-from ..problem import Problem, Sizes
+from ..problem import Problem
 from ..structures import FittedProducts
 from ..structures.quadratic import svec_basis
 from ..validation import as_count

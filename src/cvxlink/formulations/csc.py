@@ -9,7 +9,6 @@ from typing import Any
 
 import cvxpy as cp
 import numpy as np
-import scipy.sparse as sp
 
 from ..citations import Citation
 from ..errors import InfeasibleProblem, InvalidInput
@@ -18,7 +17,7 @@ from ..links import Links
 from ..matrices import Arrays
 from ..problem import Problem
 from ..soft_links import as_constraint_matrix, scaled_by
-from ..spectrum import norm_bound
+from ..spectrum import Pairs, norm_bound
 from ..structures import ConstrainedCut
 from ..structures.cut import largest_satisfaction
 from ..validation import as_count, as_flag, as_number, as_positive
@@ -102,13 +101,15 @@ class CSC(Problem):
         if self.beta is not None and self.fraction is not None:
             raise InvalidInput("give beta or fraction, not both: fraction is beta divided by the largest feasible beta")
         if self.beta is None:
-            fraction = as_positive(0.5 if self.fraction is None else self.fraction, "fraction", or_zero=True)
-            if fraction > 1 or self.largest_beta <= 0:
+            fraction = as_positive(self._share, "fraction", or_zero=True)
+            if self.largest_beta <= 0:
+                raise InfeasibleProblem(
+                    f"the largest feasible beta is {self.largest_beta:.6g}, which has no fractions to choose; "
+                    f"give beta itself, or links that can be satisfied"
+                )
+            if fraction > 1:
                 raise InfeasibleProblem(
                     f"the largest feasible beta is {self.largest_beta:.6g}: give a fraction of it that is at most 1"
-                    if self.largest_beta > 0
-                    else f"the largest feasible beta is {self.largest_beta:.6g}, which has no fractions to choose; "
-                    f"give beta itself, or links that can be satisfied"
                 )
         elif as_number(self.beta, "beta") > self.largest_beta:
             raise InfeasibleProblem(
@@ -125,11 +126,13 @@ class CSC(Problem):
     @cached_property
     def largest_beta(self) -> float:
         """The largest threshold that some f satisfies: the mean of the K − 1 largest eigenvalues of Q̄ where f lives."""
-        if not (self.Q.nnz if sp.issparse(self.Q) else np.any(self.Q)):
-            return 0.0
-        largest = float(largest_satisfaction(self.Q, self._trivial, self.n_clusters - 1)[0].mean())
+        largest = float(self._satisfying[0].mean())
         rounding = 1e-14 * norm_bound(self.Q)
         return largest if abs(largest) > rounding else 0.0
+
+    @cached_property
+    def _satisfying(self) -> Pairs:
+        return largest_satisfaction(self.Q, self._trivial, self.n_clusters - 1)
 
     @property
     def _trivial(self) -> np.ndarray | None:
@@ -138,9 +141,11 @@ class CSC(Problem):
     @cached_property
     def threshold(self) -> float:
         """The threshold β, as a number."""
-        if self.beta is not None:
-            return float(self.beta)
-        return (0.5 if self.fraction is None else float(self.fraction)) * self.largest_beta
+        return self._share * self.largest_beta if self.beta is None else float(self.beta)
+
+    @property
+    def _share(self) -> float:
+        return 0.5 if self.fraction is None else self.fraction
 
     @property
     def tex(self) -> Mapping[str, str]:
@@ -184,7 +189,8 @@ class CSC(Problem):
     @cached_property
     def structure(self) -> ConstrainedCut:
         """The two forms it is about."""
-        return ConstrainedCut(self.graph.laplacian(), self.Q, self.threshold, self._trivial, self.n_clusters - 1)
+        L, satisfying = self.graph.laplacian(), self._satisfying[1]
+        return ConstrainedCut(L, self.Q, self.threshold, self._trivial, self.n_clusters - 1, satisfying)
 
     @property
     def equivalents(self) -> Mapping[str, Problem]:
@@ -216,8 +222,7 @@ class CSC(Problem):
     @property
     def propagation(self) -> tuple[Any, Any, np.ndarray]:
         """Propagation within the graph and into it, S and Q̄: claim 1 of Wang, Qian & Davidson (2012)."""
-        S = sp.eye_array(self.graph.n, format="csr") - self.graph.laplacian()
-        return S, self.Q, self.graph.free_cuts
+        return self.graph.S, self.Q, self.graph.free_cuts
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,6 @@ from typing import Any
 
 import cvxpy as cp
 import numpy as np
-import scipy.sparse as sp
 
 from ..citations import Citation
 from ..errors import InvalidInput
@@ -149,5 +148,4 @@ class CSCGFHF(LabelledProblem):
     @property
     def propagation(self) -> tuple[Any, Any, np.ndarray]:
         """Propagation within the graph and into it, S and Q̄."""
-        S = sp.eye_array(self.graph.n, format="csr") - self.graph.laplacian()
-        return S, self.Q, self.graph.free_cuts
+        return self.graph.S, self.Q, self.graph.free_cuts

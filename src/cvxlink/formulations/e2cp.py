@@ -10,7 +10,7 @@ from typing import Any
 import cvxpy as cp
 
 from ..citations import Citation
-from ..problem import Sizes
+from ..declaration import Sizes
 from ..structures import TwoSided
 from ..validation import as_fraction
 from .base import PropagatingProblem

@@ -83,5 +83,5 @@ class LLGC(LabelledProblem):
     @property
     def propagation(self) -> tuple[Any, Any, np.ndarray]:
         """Propagation within the graph and into it, αS and I: claim 2 of Wang, Qian & Davidson (2012)."""
-        identity = sp.eye_array(self.graph.n, format="csr")
-        return self.alpha * (identity - self.graph.laplacian()), identity, np.zeros((self.graph.n, 0))
+        n = self.graph.n
+        return self.alpha * self.graph.S, sp.eye_array(n, format="csr"), np.zeros((n, 0))

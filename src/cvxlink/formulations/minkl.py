@@ -12,13 +12,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..citations import Citation
+from ..declaration import Sizes
 from ..definite import DefiniteKernel
 from ..errors import InvalidInput
 from ..graph import Graph
 from ..link_values import as_link_values, on_links
 from ..links import Links
 from ..matrices import Arrays, as_dense
-from ..problem import Problem, Sizes
+from ..problem import Problem
 from ..structures import Nearness
 from ..validation import as_kernel
 

@@ -13,11 +13,12 @@ import scipy.sparse as sp
 
 from ..citations import Citation
 from ..clustering import kernel_factor
+from ..declaration import Sizes
 from ..errors import InvalidInput
 from ..graph import Graph
 from ..links import Links
 from ..matrices import Arrays, Congruence, indicators
-from ..problem import Problem, Sizes
+from ..problem import Problem
 from ..structures import Fantope
 from ..validation import as_count, as_labels
 
@@ -80,13 +81,12 @@ class NCuts(Problem):
 
     def constraints(self, X: cp.Variable) -> dict[str, Any]:  # type: ignore[override]
         """Between the projections of rank k."""
-        return {"trace": cp.trace(X) == self.n_clusters, "psd": X >> 0, "below": sp.eye_array(self.graph.n) - X >> 0}
+        return fantope_constraints(X, self.n_clusters)
 
     @property
     def sizes(self) -> Sizes:
         """Its sizes, known without asking CVXPY."""
-        n = self.graph.n
-        return Sizes(n * (n + 1) // 2, 1, 0, (n, n))
+        return fantope_sizes(self.graph.n)
 
     @cached_property
     def structure(self) -> Fantope:
@@ -111,6 +111,16 @@ class NCuts(Problem):
     def affinity_of(self, values: Arrays, n_clusters: int | None = None) -> np.ndarray:
         """The graph's own."""
         return self.graph.W.toarray()
+
+
+def fantope_constraints(X: cp.Variable, rank: int) -> dict[str, Any]:
+    """Return what makes X lie between the projections of that rank."""
+    return {"trace": cp.trace(X) == rank, "psd": X >> 0, "below": sp.eye_array(X.shape[0]) - X >> 0}
+
+
+def fantope_sizes(n: int) -> Sizes:
+    """Return the sizes of a program over the Fantope, known without asking CVXPY."""
+    return Sizes(n * (n + 1) // 2, 1, 0, (n, n))
 
 
 def fantope_embedding(values: Arrays, rank: int, degrees: np.ndarray) -> np.ndarray:

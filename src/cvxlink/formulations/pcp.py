@@ -11,8 +11,8 @@ import cvxpy as cp
 import numpy as np
 
 from ..citations import Citation
+from ..declaration import Sizes
 from ..linear_sdp import LinearSDP
-from ..problem import Sizes
 from .base import LinkedGraphProblem
 
 

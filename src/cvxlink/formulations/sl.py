@@ -12,9 +12,9 @@ import numpy as np
 
 from ..adjustment import require_unit_weights
 from ..citations import Citation
+from ..declaration import Sizes
 from ..errors import InconsistentLinks
 from ..matrices import Arrays
-from ..problem import Sizes
 from ..structures import FixedEntries
 from .base import LinkedProblem
 

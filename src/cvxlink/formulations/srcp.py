@@ -10,8 +10,8 @@ from typing import Any
 import cvxpy as cp
 
 from ..citations import Citation
+from ..declaration import Sizes
 from ..errors import InvalidInput
-from ..problem import Sizes
 from ..structures import Lyapunov
 from ..validation import as_positive
 from .base import PropagatingProblem

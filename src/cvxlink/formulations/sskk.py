@@ -9,18 +9,17 @@ from typing import Any
 
 import cvxpy as cp
 import numpy as np
-import scipy.sparse as sp
 
 from ..citations import Citation
+from ..declaration import Sizes
 from ..errors import InvalidInput
 from ..matrices import Arrays
-from ..problem import Sizes
 from ..soft_links import scaled_by
 from ..structures import Fantope
 from ..threads import threads_for
 from ..validation import as_count, as_positive
 from .base import LinkedProblem
-from .ncuts import fantope_embedding, fantope_point, fantope_tex
+from .ncuts import fantope_constraints, fantope_embedding, fantope_point, fantope_sizes, fantope_tex
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,13 +118,12 @@ class SSKK(LinkedProblem):
 
     def constraints(self, X: cp.Variable) -> dict[str, Any]:  # type: ignore[override]
         """Between the projections of rank k."""
-        return {"trace": cp.trace(X) == self.n_clusters, "psd": X >> 0, "below": sp.eye_array(self.graph.n) - X >> 0}
+        return fantope_constraints(X, self.n_clusters)
 
     @property
     def sizes(self) -> Sizes:
         """Its sizes, known without asking CVXPY."""
-        n = self.graph.n
-        return Sizes(n * (n + 1) // 2, 1, 0, (n, n))
+        return fantope_sizes(self.graph.n)
 
     @cached_property
     def structure(self) -> Fantope:

@@ -8,10 +8,10 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 
+from ..declaration import Declaration
 from ..eigenvalues import least_eigenvalue
 from ..errors import InvalidInput
 from ..matrices import Congruence, as_dense
-from ..problem import Declaration
 
 
 def checked_point(

@@ -19,39 +19,39 @@ def certify_fantope(program: Fantope, point: Mapping[str, Matrix], duals: Mappin
     """Compare with the sum of the smallest eigenvalues, computed again."""
     X = point["X"]
     with threads_for(program.n):
-        V, small = _factored(X)
-        eigenvalues, turned = np.linalg.eigh(small)
+        eigenvalues, vectors = _decomposed(X)
         found = program.eigenpairs() if sp.issparse(program.C) else None
         least, margin, how = sum_of_smallest(program.C, program.count, found)
-    zeros = 0.0 if len(eigenvalues) == program.n else min(0.0, float(eigenvalues[0]))
+    # A product of lower rank has zeros besides.
+    smallest = float(eigenvalues[0]) if len(eigenvalues) == program.n else min(float(eigenvalues[0]), 0.0)
     violations = {
         "trace": abs(float(eigenvalues.sum()) - program.count),
-        "psd": max(0.0, -float(eigenvalues[0]), -zeros),
+        "psd": max(0.0, -smallest),
         "below": max(0.0, float(eigenvalues[-1]) - 1),
     }
     if not isinstance(X, Congruence):
         violations["X domain"] = float(abs(X - X.T).max())
     upper = None
     if len(eigenvalues) >= program.count:  # a product of lower rank has nothing to make a projection of
-        upper = program.value(Congruence(V @ turned, np.diag(_nearest(eigenvalues, program.count)))) + margin
+        upper = program.value(Congruence(vectors, np.diag(_nearest(eigenvalues, program.count)))) + margin
     return Certificate(
         program.value(X),
         violations,
         lower_bound=program.offset + least - margin,
         upper_bound=upper,
-        min_eigenvalue=min(float(eigenvalues[0]), 0.0) if len(eigenvalues) < program.n else float(eigenvalues[0]),
+        min_eigenvalue=smallest,
         basis=f"{program.said}{how or ', computed again'}",
     )
 
 
-def _factored(X: Matrix) -> tuple[np.ndarray, np.ndarray]:
-    """Return orthonormal columns V and a small matrix M with X = VMVᵀ; V is the identity where X is not a product."""
-    if isinstance(X, Congruence):
-        V, R = np.linalg.qr(X.T)
-        small = R @ X.M @ R.T
-    else:
-        V, small = np.eye(len(X)), X
-    return V, (small + small.T) / 2
+def _decomposed(X: Matrix) -> tuple[np.ndarray, np.ndarray]:
+    """Return the eigenvalues and eigenvectors of X; of a product, as many as it has columns."""
+    if not isinstance(X, Congruence):
+        return np.linalg.eigh((X + X.T) / 2)
+    V, R = np.linalg.qr(X.T)
+    small = R @ X.M @ R.T
+    eigenvalues, turned = np.linalg.eigh((small + small.T) / 2)
+    return eigenvalues, V @ turned
 
 
 def _nearest(eigenvalues: np.ndarray, count: int) -> np.ndarray:

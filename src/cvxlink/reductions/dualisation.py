@@ -21,10 +21,11 @@ import cvxpy as cp
 import numpy as np
 import scipy.sparse as sp
 
+from ..declaration import Sizes
 from ..errors import ReductionRefused
 from ..factorisation import factorise
 from ..linear_sdp import LinearSDP
-from ..problem import Problem, Sizes
+from ..problem import Problem
 from ..status import Status
 from .base import Lift, Reduced, Reduction, Values
 

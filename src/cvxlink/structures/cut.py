@@ -36,13 +36,17 @@ LARGEST_MULTIPLIER = 1e7
 
 @dataclass(frozen=True, eq=False)
 class ConstrainedCut:
-    """The program as data: Laplacian, constraint matrix, threshold, the vector to be orthogonal to, and k."""
+    """The program as data: Laplacian, constraint matrix, threshold, the vector to be orthogonal to, and k.
+
+    ``satisfying`` are the k columns that satisfy the constraint most, from which the search starts.
+    """
 
     L: sp.csr_array
     Q: Any
     beta: float
     trivial: np.ndarray | None
     count: int
+    satisfying: np.ndarray
 
     described = "a constrained cut"
     not_linear = "it is not convex; its relaxation is the form 'sdp'"
@@ -104,6 +108,9 @@ class ConstrainedCut:
 
 def largest_satisfaction(Q: Any, trivial: np.ndarray | None, count: int) -> Pairs:
     """Return the largest eigenvalues of Q on the complement of the trivial cut, decreasing, and their eigenvectors."""
+    if not (Q.nnz if sp.issparse(Q) else np.any(Q)):
+        space = Complement(Q.shape[0], trivial)
+        return np.zeros(count), space.lift(np.eye(space.dimension, count))
     eigenvalues, vectors = smallest_eigenpairs(-Q, count, trivial)
     return -eigenvalues, vectors
 

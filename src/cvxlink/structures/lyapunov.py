@@ -19,6 +19,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ..spectrum import norm_bound
+
 # A sparse product costs about as much an entry as a dense one of so many entries.
 DENSE_IS_FASTER = 0.05
 # Rows of a matrix that are worked on at once: few enough to stay in the cache.
@@ -57,7 +59,7 @@ class Lyapunov:
     @property
     def amplification(self) -> float:
         """A bound on the norm of F ↦ LF + FL."""
-        return 2 * float(abs(self.L).sum(axis=1).max())
+        return 2 * norm_bound(self.L)
 
     @property
     def n(self) -> int:

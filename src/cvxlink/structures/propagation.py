@@ -25,6 +25,7 @@ import scipy.sparse as sp
 
 from ..harmonic import HarmonicExtension
 from ..matrices import as_dense
+from ..spectrum import norm_bound
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +57,7 @@ class Propagation:
 
     @cached_property
     def _largest_row(self) -> float:
-        return float(abs(self.L).sum(axis=1).max())
+        return norm_bound(self.L)
 
 
 class Smoothing(Propagation):
