@@ -122,11 +122,11 @@ def test_a_route_is_not_a_solver(small_pcp):
     for other in ({"solver": "SCS"}, {"form": "dual"}):
         with pytest.raises(cl.InvalidInput, match="give one or the other"):
             small_pcp.solve(route=ROUTE, **other)
-    with pytest.raises(cl.FormUnavailable, match="no route 'magic'; for this problem there is interior-point"):
+    with pytest.raises(cl.FormUnavailable, match="no route 'magic'; for this problem there is low-rank, inter"):
         small_pcp.solve(route="magic")
     with pytest.raises(cl.InvalidInput, match="takes no solver options; name the solver"):
         small_pcp.solve(solver_options={"eps": 1})
-    assert small_pcp.routes == (ROUTE,)
+    assert small_pcp.routes == ("low-rank", ROUTE)
     assert small_pcp.solve().plan.solver is None
 
 

@@ -1,6 +1,7 @@
 """Convex programs for clustering with must-links and cannot-links."""
 
 from . import clustering, datasets, metrics, plotting
+from .backends.base import Progress
 from .backends.catalogue import installed_sdp_solvers
 from .certificate import Certificate
 from .citations import Citation
@@ -88,6 +89,7 @@ __all__ = [
     "MissingDependency",
     "NCuts",
     "Problem",
+    "Progress",
     "ReductionRefused",
     "Scaling",
     "Solution",

@@ -21,6 +21,8 @@ Symmetrize = Literal["union", "mean", "mutual"]
 
 # An edge that joins two components must join them numerically too: far apart, exp(−d²/2σ²) underflows.
 LEAST_BRIDGE_WEIGHT = 1e-6
+# Fewer points than this are searched for neighbours in less time than it takes to start threads.
+SEARCHED_IN_PARALLEL = 5000
 
 
 @dataclass(frozen=True)
@@ -141,7 +143,7 @@ class Graph:
         k = as_count(n_neighbors, "n_neighbors", 1, n - 1)
         if symmetrize not in ("union", "mean", "mutual"):
             raise InvalidInput(f"symmetrize must be 'union', 'mean' or 'mutual', not {symmetrize!r}")
-        distances = sp.csr_array(kneighbors_graph(points, k, mode="distance"))
+        distances = sp.csr_array(kneighbors_graph(points, k, mode="distance", n_jobs=_jobs(n)))
         rule = Rule(_width(sigma, distances.data), k, symmetrize, bool(connect))
         distances.data = rule.weights(distances.data)
         W = _cleaned(rule.symmetrized(distances))
@@ -303,6 +305,11 @@ def _width(sigma: float | str, distances: np.ndarray) -> float:
     return width
 
 
+def _jobs(n: int) -> int | None:
+    """Return for how many cores a search among n points is enough work, as scikit-learn takes it."""
+    return -1 if n >= SEARCHED_IN_PARALLEL else None
+
+
 def _cleaned(W: Any) -> sp.csr_array:
     """Zero the diagonal, drop stored zeros, sort."""
     W = sp.coo_array(W)
@@ -320,7 +327,7 @@ def _bridges(points: np.ndarray, components: np.ndarray) -> tuple[np.ndarray, np
     asked of one tree over all points; only a large one needs a tree over the rest.
     """
     sizes = np.bincount(components)
-    everything = NearestNeighbors().fit(points)
+    everything = NearestNeighbors(n_jobs=_jobs(len(points))).fit(points)
     found: dict[tuple[int, int], float] = {}
     for component in np.delete(np.arange(len(sizes)), sizes.argmax()):
         inside = np.flatnonzero(components == component)
@@ -329,7 +336,11 @@ def _bridges(points: np.ndarray, components: np.ndarray) -> tuple[np.ndarray, np
             distances = np.where(components[neighbours] == component, np.inf, distances)
         else:
             outside = np.flatnonzero(components != component)
-            distances, nearest = NearestNeighbors(n_neighbors=1).fit(points[outside]).kneighbors(points[inside])
+            distances, nearest = (
+                NearestNeighbors(n_neighbors=1, n_jobs=_jobs(len(points)))
+                .fit(points[outside])
+                .kneighbors(points[inside])
+            )
             neighbours = outside[nearest]
         row, column = np.unravel_index(distances.argmin(), distances.shape)
         i, j = sorted((int(inside[row]), int(neighbours[row, column])))

@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .declaration import Sizes
+from .eigenvalues import least_eigenvalue
 from .errors import InvalidInput, ReductionRefused
 from .harmonic import HarmonicExtension
 from .matrices import Matrix, as_dense, entries, inner
@@ -68,6 +69,7 @@ class LinearSDP(Problem):
     offset: float = 0.0
     variable: str = "K"
     cone: str = "psd"
+    unit: float = 1.0  # what 1 in the objective of the problem it came from is here: gaps are judged by that
 
     @property
     def n(self) -> int:
@@ -250,32 +252,41 @@ class LinearSDP(Problem):
         v = self.trace_multipliers()
         return None if v is None else float(self.b @ v)
 
-    def projection(
-        self, active: np.ndarray | None = None, inset: float = 0.0
-    ) -> Callable[[np.ndarray], np.ndarray | None]:
-        """Return the orthogonal projection onto the equations; it returns None where they have no solution.
+    def onto_equations(
+        self, excess: np.ndarray, active: np.ndarray | None = None, inset: float = 0.0
+    ) -> np.ndarray | None:
+        """Return v such that K − A*(v) is the projection of K onto the equations, given A(K) − b; None if it is not.
 
         Inequalities marked as ``active`` count as equations whose right-hand sides are lowered by ``inset``.
         """
-        rows = ~self.is_inequality if active is None else ~self.is_inequality | active
-        A, b = sp.csr_array(self.A[rows]), (self.b - inset * self.is_inequality)[rows]
-        solve = _gram_solver(A)
-
-        def project(K: np.ndarray) -> np.ndarray | None:
-            flat = K.ravel()
-            for _ in range(2):  # the second time for the rounding of the first
-                flat = flat - A.T @ solve(A @ flat - b)
-            exact = np.isfinite(flat).all() and abs(A @ flat - b).max(initial=0) <= 1e-12 * (1 + abs(b).max(initial=0))
-            return flat.reshape(K.shape) if exact else None
-
-        return project
-
-    def least_norm_solution(self) -> np.ndarray | None:
-        """Return the smallest matrix, in the Frobenius norm, that satisfies the equations."""
-        return self.projection()(np.zeros((self.n, self.n)))
+        rows = np.flatnonzero(~self.is_inequality if active is None else ~self.is_inequality | active)
+        gram = sp.csc_array(self.gram[rows][:, rows])
+        solve = _gram_solver(gram)
+        wanted = (excess + inset * self.is_inequality)[rows]
+        v, left = np.zeros(len(rows)), wanted
+        for _ in range(2):  # the second time for the rounding of the first
+            v = v + solve(left)
+            left = wanted - gram @ v
+        if not (np.isfinite(v).all() and abs(left).max(initial=0) <= 1e-12 * (1 + abs(self.b).max(initial=0))):
+            return None
+        whole = np.zeros(len(self.b))
+        whole[rows] = v
+        return whole
 
     @cached_property
-    def interior_point(self) -> np.ndarray | None:
+    def gram(self) -> sp.csr_array:
+        """The inner products of the rows: A(A*(v)) is this times v."""
+        used, places = np.unique(self.A.indices, return_inverse=True)  # few of the n² columns
+        A = sp.csr_array((self.A.data, places, self.A.indptr), shape=(len(self.b), len(used)))
+        return sp.csr_array(A @ A.T)
+
+    def least_norm_solution(self) -> sp.csr_array | None:
+        """Return the smallest matrix, in the Frobenius norm, that satisfies the equations."""
+        v = self.onto_equations(-self.b)
+        return None if v is None else self.adjoint(-v)
+
+    @cached_property
+    def interior_point(self) -> sp.csr_array | None:
         """A strictly feasible matrix, if it can be had.
 
         It is the least-norm solution of the equations, moved off inequalities it touches, where that is positive
@@ -284,12 +295,13 @@ class LinearSDP(Problem):
         K = self.least_norm_solution()
         if K is None:
             return None
-        least = float(np.linalg.eigvalsh((K + K.T) / 2)[0])
-        touching = self.is_inequality & (self.b - self.A @ K.ravel() < 0.1 * least)
+        least = _least_at_most(K)
+        touching = self.is_inequality & (self.b - self.rows_of(K) < 0.1 * least)
         if least > 0 and touching.any():
-            K = self.projection(touching, 0.1 * least)(np.zeros_like(K))
-            least = -np.inf if K is None else float(np.linalg.eigvalsh((K + K.T) / 2)[0])
-        return K if K is not None and least > 1e-9 and self.inequalities_hold(K) else None
+            v = self.onto_equations(-self.b, touching, 0.1 * least)
+            K = None if v is None else self.adjoint(-v)
+            least = -np.inf if K is None else _least_at_most(K)
+        return K if K is not None and least > 1e-9 and self.inequalities_hold(self.rows_of(K)) else None
 
     def value(self, K: Matrix) -> float:
         """Return ⟨C, K⟩ + c₀."""
@@ -297,38 +309,49 @@ class LinearSDP(Problem):
 
     def residual(self, K: Matrix) -> np.ndarray:
         """Return ⟨A_r, K⟩ − b_r, for an inequality only what exceeds its side."""
-        part = self.A.tocoo()
-        terms = part.data * entries(K, part.col // self.n, part.col % self.n)
-        residual = np.bincount(part.row, terms, len(self.b)) - self.b
+        residual = self.rows_of(K) - self.b
         return np.where(self.is_inequality, np.maximum(residual, 0), residual)
 
-    def share_for_inequalities(self, K: np.ndarray, interior: np.ndarray) -> float:
-        """Return how much of an interior point must be mixed into K for the inequalities to hold."""
+    def rows_of(self, K: Matrix | sp.csr_array) -> np.ndarray:
+        """Return ⟨A_r, K⟩ for all rows."""
+        part = self.A.tocoo()
+        terms = part.data * entries(K, part.col // self.n, part.col % self.n)
+        return np.bincount(part.row, terms, len(self.b))
+
+    def share_for_inequalities(self, at: np.ndarray, inside: np.ndarray) -> float:
+        """Return how much of an interior point must be mixed into a point for the inequalities, given A(·) of both."""
         rows = self.is_inequality
-        excess = np.maximum(self.residual(K)[rows], 0)
-        room = self.b[rows] - self.A[rows] @ interior.ravel()
+        excess = np.maximum((at - self.b)[rows], 0)
+        room = (self.b - inside)[rows]
         needed = np.divide(excess, excess + room, out=np.full_like(excess, np.inf), where=room > 0)
         return float(np.max(np.where(excess > 0, needed, 0), initial=0.0))
 
-    def inequalities_hold(self, K: np.ndarray) -> bool:
-        """Whether a matrix satisfies the inequalities, but for rounding."""
+    def inequalities_hold(self, at: np.ndarray) -> bool:
+        """Whether a matrix K satisfies the inequalities, but for rounding, given A(K)."""
         rows = self.is_inequality
-        return bool((self.A[rows] @ K.ravel() <= self.b[rows] + 1e-12 * (1 + abs(self.b[rows]))).all())
+        return bool((at[rows] <= self.b[rows] + 1e-12 * (1 + abs(self.b[rows]))).all())
 
     def has_evident_point(self) -> bool:
         """Whether the least-norm solution of the equations happens to be feasible."""
         K = self.least_norm_solution()
-        return K is not None and self.inequalities_hold(K) and np.linalg.eigvalsh((K + K.T) / 2)[0] >= -1e-12
+        return K is not None and self.inequalities_hold(self.rows_of(K)) and least_eigenvalue(K)[0] >= -1e-12
 
 
-def _gram_solver(A: sp.csr_array) -> Callable[[np.ndarray], np.ndarray]:
+def _least_at_most(K: sp.csr_array) -> float:
+    """Return a lower bound on the least eigenvalue: Gershgorin's if it is positive, otherwise the eigenvalue."""
+    diagonal = K.diagonal()
+    discs = float((diagonal - (np.asarray(abs(K).sum(axis=1)).ravel() - abs(diagonal))).min())
+    return discs if discs > 0 else least_eigenvalue(K)[0]
+
+
+def _gram_solver(gram: sp.csc_array) -> Callable[[np.ndarray], np.ndarray]:
     """Return a function that solves AAᵀz = r, by least squares where rows depend on one another."""
     with suppress(RuntimeError):  # exactly singular
-        factors = sp.linalg.splu(sp.csc_array(A @ A.T))
+        factors = sp.linalg.splu(gram)
         pivots = abs(factors.U.diagonal())
         if pivots.min(initial=1.0) > 1e-12 * pivots.max(initial=1.0):
             return factors.solve
-    return lambda r: sp.linalg.lsmr(A @ A.T, r, atol=1e-15, btol=1e-15, conlim=0)[0]
+    return lambda r: sp.linalg.lsmr(gram, r, atol=1e-15, btol=1e-15, conlim=0)[0]
 
 
 def read_declaration(problem: Problem) -> LinearSDP:

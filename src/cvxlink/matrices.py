@@ -35,6 +35,10 @@ class Congruence:
         product = (self.T @ self.M) @ self.T.T
         return (product + product.T) / 2
 
+    def factor(self) -> np.ndarray:
+        """Return B with BBᵀ the product, for a semidefinite M; what rounding made negative counts as zero."""
+        return self.T @ square_root(self.M)
+
     def eigenvalues(self) -> np.ndarray:
         """Return the eigenvalues in increasing order; of the zeros that rank forces, one.
 
@@ -78,10 +82,10 @@ def congruent(T: Any, K: Matrix) -> Congruence:
     return Congruence(T @ K.T, K.M) if isinstance(K, Congruence) else Congruence(T, K)
 
 
-def entries(K: Matrix, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-    """Return the entries K_ij at given places."""
+def entries(K: Any, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+    """Return the entries K_ij at given places, of an array, a sparse matrix or a product."""
     if not isinstance(K, Congruence):
-        return K[i, j]
+        return as_dense(K[i, j])
     left, right = as_dense(K.T[i]) @ K.M, as_dense(K.T[j])
     return np.einsum("ij,ij->i", left, right)
 

@@ -160,9 +160,9 @@ def _refuse_if_routed(problem: Problem) -> None:
 
 
 def _choose_route(program: Problem, name: str | None) -> Route | None:
-    """Return the route asked for, or the first that takes the program, or None; refuse one that cannot."""
+    """Return the route asked for, or the first that takes the program and suits it, or None; refuse one that cannot."""
     if name is None:
-        return next((route for route in ROUTES if route.refuses(program) is None), None)
+        return next((route for route in ROUTES if route.refuses(program) is None and route.suits(program)), None)
     named = [route for route in ROUTES if route.name == name]
     for route in named:
         if route.refuses(program) is None:

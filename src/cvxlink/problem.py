@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import cvxpy as cp
@@ -18,6 +18,7 @@ from .status import DEFAULT_ACCURACY
 from .validation import as_labels
 
 if TYPE_CHECKING:
+    from .backends.base import Progress
     from .linear_sdp import LinearSDP
     from .matrices import Arrays, Matrix
     from .plan import Plan
@@ -259,6 +260,9 @@ class Problem(ABC):
         time_limit: float | None = None,
         strict: bool = True,
         verbose: bool = False,
+        random_state: Any = 0,
+        progress: Callable[[Progress], Any] | None = None,
+        start: Any = None,
     ) -> Solution:
         """Solve, lift, certify.
 
@@ -286,6 +290,14 @@ class Problem(ABC):
             otherwise return the solution to look at.
         verbose : bool
             Let the solver print.
+        random_state : None, int or numpy generator
+            Where a route starts at random, everything follows from it: the same number, the same answer.
+        progress : function, optional
+            Called after each step of an iterative route with a :class:`~cvxlink.Progress`: step, seconds, gap, and
+            where there are such, objective, bound and rank. An exception it raises ends the solve.
+        start : Solution or array, optional
+            An earlier answer on the same points, or a factor with a row for each, to start from; the low-rank route
+            does.
         """
         from .solve import solve
 
@@ -300,6 +312,9 @@ class Problem(ABC):
             time_limit=time_limit,
             strict=strict,
             verbose=verbose,
+            random_state=random_state,
+            progress=progress,
+            start=start,
         )
 
     # ------------------------------------------------------------------ printing

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from numbers import Real
 from time import perf_counter
 from typing import Any
 
-from .backends.base import Attempt
-from .backends.catalogue import interior_tolerance, tolerances
+import numpy as np
+
+from .backends.base import Attempt, Progress, Settings
+from .backends.catalogue import tolerances
 from .backends.cvxpy import run
+from .backends.routes import ROUTES
 from .certificate import Certificate
 from .errors import InaccurateWarning, InfeasibleProblem, InvalidInput, ReductionRefused, SolveFailed
 from .matrices import Arrays
@@ -18,8 +21,9 @@ from .plan import Plan, make_plan
 from .problem import Problem
 from .proofs import certify
 from .proofs.linear_sdp import Face
-from .solution import Solution, Timings
+from .solution import LearntKernel, Solution, Timings
 from .status import DEFAULT_ACCURACY, Status
+from .validation import real_array
 
 # An answer as wrong as this is no answer.
 HOPELESS = 0.5
@@ -39,38 +43,44 @@ def solve(
     time_limit: float | None,
     strict: bool,
     verbose: bool,
+    random_state: Any,
+    progress: Callable[[Progress], Any] | None,
+    start: Any,
 ) -> Solution:
     """Solve a problem; the parameters and their defaults are those of :meth:`cvxlink.Problem.solve`."""
-    _check_arguments(accuracy, solver_options, time_limit)
-    start = perf_counter()
+    _check_arguments(accuracy, solver_options, time_limit, progress)
+    began = perf_counter()
     try:
         plan = make_plan(problem, solver=solver, form=form, presolve=presolve, route=route)
     except InfeasibleProblem as contradiction:
         if strict:
             raise
         plan = make_plan(problem, solver=solver, form=form or problem.declared_form, presolve=False)
-        spent = Timings(reduce=perf_counter() - start)
+        spent = Timings(reduce=perf_counter() - began)
         return Solution(problem, Status.INFEASIBLE, str(contradiction), plan, spent)
     if plan.route is not None and solver_options:
         raise InvalidInput(f"the route {plan.route.name!r} takes no solver options; name the solver they are meant for")
-    reduce_seconds = perf_counter() - start
+    _check_route(plan, progress, start)
+    factor = None if start is None else _started(plan, start)
+    reduce_seconds = perf_counter() - began
     options: dict[str, Any] = {}
     if plan.route is not None:
-        attempt = plan.route.run(plan.program, interior_tolerance(accuracy), time_limit, verbose)
+        settings = Settings(accuracy, time_limit, verbose, random_state, progress, factor)
+        attempt = plan.route.run(plan.program, settings)
     else:
         assert plan.solver is not None
         options = {**tolerances(plan.solver, accuracy), **(solver_options or {})}
         attempt = run(plan.program, plan.solver, options, time_limit, verbose)
 
-    start = perf_counter()
+    began = perf_counter()
     status, reason, values, duals = _lifted(plan, attempt)
-    lift_seconds = perf_counter() - start
+    lift_seconds = perf_counter() - began
 
-    start = perf_counter()
+    began = perf_counter()
     certificate = certify(problem, values, duals) if values else None
     status, reason = _judged(problem, status, reason, certificate, accuracy, attempt.is_heuristic)
     timings = Timings(
-        reduce_seconds, attempt.compile_seconds, attempt.solve_seconds, lift_seconds, perf_counter() - start
+        reduce_seconds, attempt.compile_seconds, attempt.solve_seconds, lift_seconds, perf_counter() - began
     )
     arrays = Arrays(values), Arrays(duals)
     solution = Solution(
@@ -81,7 +91,9 @@ def solve(
     return solution
 
 
-def _check_arguments(accuracy: Any, solver_options: Any, time_limit: Any) -> None:
+def _check_arguments(accuracy: Any, solver_options: Any, time_limit: Any, progress: Any) -> None:
+    if progress is not None and not callable(progress):
+        raise InvalidInput(f"progress must be a function that takes a Progress, not {progress!r}")
     if time_limit is not None and not (isinstance(time_limit, Real) and 0 < float(time_limit) < LONGEST_LIMIT):
         raise InvalidInput(f"time_limit must be seconds between 0 and {LONGEST_LIMIT:g}, not {time_limit!r}")
     if accuracy is not None and not (isinstance(accuracy, int | float) and 0 < accuracy < 1):
@@ -91,6 +103,29 @@ def _check_arguments(accuracy: Any, solver_options: Any, time_limit: Any) -> Non
     for name in ("solver", "verbose"):
         if name in (solver_options or {}):
             raise InvalidInput(f"{name!r} is no solver option but an argument of its own: solve({name}=…)")
+
+
+def _check_route(plan: Plan, progress: Any, start: Any) -> None:
+    taken = f"the route {plan.route.name!r}" if plan.route else f"the solver {plan.solver}"
+    if progress is not None and plan.route is None:
+        raise InvalidInput(f"{taken} reports no progress through CVXPY; verbose=True lets it print")
+    if start is not None and not (plan.route and plan.route.starts_warm):
+        able = " or ".join(repr(route.name) for route in ROUTES if route.starts_warm)
+        raise InvalidInput(f"{taken} does not start from an earlier answer; name a route that does: {able}")
+
+
+def _started(plan: Plan, start: Any) -> np.ndarray:
+    """Return an earlier answer as a factor with a row for each point of the reduced program."""
+    factor = start.factor if isinstance(start, LearntKernel) else real_array(start, "start")
+    n = plan.problem.linear_sdp().n
+    if factor.ndim != 2 or len(factor) != n or not np.isfinite(factor).all():
+        raise InvalidInput(
+            f"start must be an earlier solution on the same {n} points, or a factor with {n} rows of finite numbers"
+        )
+    for step in plan.steps:
+        if step.lift is not None:
+            factor = step.lift.start(factor)
+    return factor
 
 
 def _lifted(plan: Plan, attempt: Attempt) -> tuple[Status, str, dict[str, Any], dict[str, Any]]:

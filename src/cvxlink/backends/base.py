@@ -1,13 +1,83 @@
-"""What a backend brings back, and what a route is: an algorithm of ours instead of a CVXPY solver."""
+"""What a route is, an algorithm of ours instead of a CVXPY solver: what it is told, and what it brings back."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+import numpy as np
+
 from ..problem import Problem
-from ..status import Status
+from ..status import DEFAULT_ACCURACY, Status
+
+
+def interior_tolerance(accuracy: float | None) -> float:
+    """Return our accuracy as the tolerance of an interior-point code.
+
+    Such codes gain three digits in a few iterations, and the bound pays for the last ones n-fold.
+    """
+    return min(1e-6, max(1e-9, (DEFAULT_ACCURACY if accuracy is None else accuracy) * 1e-4))
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far an iterative route has come.
+
+    Attributes
+    ----------
+    step : int
+    seconds : float
+        Since the route began.
+    gap : float
+        How far off the point at hand is, by the route's own measure: for the kernel programs the gap between the bounds
+        relative to the value.
+    objective, bound : float or None
+        The value of the point, and a number that no feasible point goes below, where the route has them.
+    rank : int or None
+        The number of columns of the factor, where there is one.
+    """
+
+    step: int
+    seconds: float
+    gap: float
+    objective: float | None = None
+    bound: float | None = None
+    rank: int | None = None
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a route is told.
+
+    Attributes
+    ----------
+    accuracy : float or None
+        What the answer shall be accurate to, as it was asked for.
+    time_limit : float or None
+        Seconds after which no further step is taken.
+    verbose : bool
+        Print a line for each step.
+    random_state : None, int or numpy generator
+        Everything random follows from it.
+    progress : function or None
+        Called with a :class:`Progress` after each step.
+    start : array or None
+        A factor to start from, a row for each point of the program.
+    """
+
+    accuracy: float | None = None
+    time_limit: float | None = None
+    verbose: bool = False
+    random_state: Any = None
+    progress: Callable[[Progress], Any] | None = None
+    start: np.ndarray | None = None
+
+    @property
+    def tolerance(self) -> float:
+        """The accuracy as the tolerance of a method that gains its last digits easily."""
+        return interior_tolerance(self.accuracy)
 
 
 @dataclass(frozen=True)
@@ -33,14 +103,19 @@ class Route(ABC):
 
     name: str
     why: str
+    starts_warm: bool = False  # whether it makes use of an answer to start from
     remedy: str | None = None  # what to do where its answer is not good enough, if not what the status says
 
     @abstractmethod
     def refuses(self, problem: Problem) -> str | None:
         """Return why this problem cannot be solved this way, or None if it can."""
 
+    def suits(self, problem: Problem) -> bool:
+        """Whether it is to be taken, without being asked for, for a problem it does not refuse."""
+        return True
+
     @abstractmethod
-    def run(self, problem: Problem, accuracy: float, time_limit: float | None, verbose: bool) -> Attempt:
+    def run(self, problem: Problem, settings: Settings) -> Attempt:
         """Solve it."""
 
 

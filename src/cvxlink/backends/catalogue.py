@@ -13,8 +13,8 @@ from cvxpy.reductions.solvers.defines import SOLVER_MAP_CONIC, SOLVER_MAP_QP
 from ..errors import SolverUnavailable
 from ..problem import Problem
 from ..reductions.dualisation import DualSDP
-from ..status import DEFAULT_ACCURACY
 from ..structures import Nearness
+from .base import interior_tolerance
 
 # Clarabel factorises a dense block of order w as a matrix of order w²/2, SCS only takes eigenvalues of it. Measured
 # on PCP: without sparsity Clarabel takes minutes at order 141.
@@ -31,14 +31,6 @@ class SolverNotes:
     get: str
     tolerances: Callable[[float], dict[str, Any]] | None = None
     licence: str = "see its documentation for how to get one"
-
-
-def interior_tolerance(accuracy: float | None) -> float:
-    """Return our accuracy as the tolerance of an interior-point code.
-
-    Such codes gain three digits in a few iterations, and the bound pays for the last ones n-fold.
-    """
-    return min(1e-6, max(1e-9, (DEFAULT_ACCURACY if accuracy is None else accuracy) * 1e-4))
 
 
 SOLVERS: dict[str, SolverNotes] = {

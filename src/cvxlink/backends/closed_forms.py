@@ -11,7 +11,7 @@ from ..problem import Problem
 from ..status import Status
 from ..structures import Fantope, FixedEntries
 from ..threads import threads_for
-from .base import Attempt, StructuredRoute
+from .base import Attempt, Settings, StructuredRoute
 
 
 class Eigenvectors(StructuredRoute):
@@ -25,7 +25,7 @@ class Eigenvectors(StructuredRoute):
         """Return that nothing is in the way."""
         return None
 
-    def run(self, problem: Problem, accuracy: float, time_limit: float | None, verbose: bool) -> Attempt:
+    def run(self, problem: Problem, settings: Settings) -> Attempt:
         """Compute them."""
         structure: Fantope = problem.structure
         start = perf_counter()
@@ -46,7 +46,7 @@ class Replacement(StructuredRoute):
         """Return that nothing is in the way."""
         return None
 
-    def run(self, problem: Problem, accuracy: float, time_limit: float | None, verbose: bool) -> Attempt:
+    def run(self, problem: Problem, settings: Settings) -> Attempt:
         """Put them there."""
         start = perf_counter()
         A = problem.structure.solution()

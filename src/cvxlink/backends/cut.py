@@ -14,6 +14,7 @@ constraint, of these the cheapest. Each is feasible, none need be optimal.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from time import perf_counter
 
 import numpy as np
@@ -25,7 +26,7 @@ from ..status import Status
 from ..structures import ConstrainedCut, StationaryCuts
 from ..structures.cut import generalised_eigenvectors
 from ..threads import threads_for
-from .base import Attempt, StructuredRoute
+from .base import Attempt, Settings, StructuredRoute
 from .iteration import Iteration
 
 # The generalised eigenproblem is dense.
@@ -50,9 +51,9 @@ class Exact(StructuredRoute):
         """Return that nothing is in the way."""
         return None
 
-    def run(self, problem: Problem, accuracy: float, time_limit: float | None, verbose: bool) -> Attempt:
+    def run(self, problem: Problem, settings: Settings) -> Attempt:
         """Search until cost and bound meet, or no longer approach one another."""
-        iteration = Iteration(accuracy, time_limit, verbose, most=60, patience=10)
+        iteration = Iteration(settings, most=60, patience=10)
         with threads_for(problem.structure.n):
             f, multiplier = _searched(problem.structure, iteration)
         return iteration.attempt({"f": f}, {"satisfaction": np.array(-multiplier)})
@@ -100,7 +101,7 @@ class Cheapest(StructuredRoute):
             return f"{structure.n} points are too many for a dense generalised eigenproblem (at most {LARGEST})"
         return None
 
-    def run(self, problem: Problem, accuracy: float, time_limit: float | None, verbose: bool) -> Attempt:
+    def run(self, problem: Problem, settings: Settings) -> Attempt:
         """Compute them all; the multiplier that goes with the answer is that of the exact search, for comparison."""
         cut: ConstrainedCut = problem.structure
         graph: Graph = problem.graph  # type: ignore[attr-defined]
@@ -112,7 +113,7 @@ class Cheapest(StructuredRoute):
         with threads_for(cut.n):
             found = cheapest_feasible(cut, graph.trivial_cut)
             seconds = perf_counter() - start
-            _, multiplier = _searched(cut, Iteration(accuracy, time_limit, verbose=False, most=60, patience=10))
+            _, multiplier = _searched(cut, Iteration(replace(settings, verbose=False), most=60, patience=10))
         reason = f"the cheapest of {found[1]} generalised eigenvectors that satisfy the constraint"
         duals = {"satisfaction": np.array(-multiplier)}
         return Attempt(Status.INACCURATE, reason, {"f": found[0]}, duals, 0.0, seconds, is_heuristic=True)
@@ -157,7 +158,7 @@ class Stationary(StructuredRoute):
             return f"{structure.n} points are too many for a dense generalised eigenproblem (at most {LARGEST})"
         return None
 
-    def run(self, problem: Problem, accuracy: float, time_limit: float | None, verbose: bool) -> Attempt:
+    def run(self, problem: Problem, settings: Settings) -> Attempt:
         """Compute them."""
         cuts: StationaryCuts = problem.structure
         start = perf_counter()

@@ -19,7 +19,7 @@ from ..problem import Problem
 from ..structures import FittedProducts
 from ..structures.quadratic import svec_basis
 from ..threads import threads_for
-from .base import Attempt, StructuredRoute
+from .base import Attempt, Settings, StructuredRoute
 from .iteration import Iteration
 
 # A step factorises a dense matrix of order m(m+1)/2.
@@ -42,10 +42,10 @@ class InteriorLeastSquares(StructuredRoute):
             return f"order {structure.order} is too much for dense algebra of its square (at most {LARGEST_ORDER})"
         return None
 
-    def run(self, problem: Problem, accuracy: float, time_limit: float | None, verbose: bool) -> Attempt:
-        """Solve until the gap is below ``accuracy`` times 1 + |value|, or no longer shrinks."""
+    def run(self, problem: Problem, settings: Settings) -> Attempt:
+        """Solve until the gap is below the tolerance times 1 + |value|, or no longer shrinks."""
         structure: FittedProducts = problem.structure
-        iteration = Iteration(accuracy, time_limit, verbose)
+        iteration = Iteration(settings)
         with threads_for(len(structure.U)):
             path = _Path(structure)
         with threads_for(path.size):

@@ -32,7 +32,7 @@ from ..errors import ReductionRefused
 from ..linear_sdp import LinearSDP
 from ..problem import Problem
 from ..threads import threads_for
-from .base import Attempt, Route
+from .base import Attempt, Route, Settings
 from .iteration import Iteration
 
 # Dense matrices of this order, and a dense system in as many multipliers, are what it can be asked to hold.
@@ -63,14 +63,14 @@ class InteriorPoint(Route):
             return "no strictly feasible point is at hand"
         return None
 
-    def run(self, problem: Problem, accuracy: float, time_limit: float | None, verbose: bool) -> Attempt:
-        """Solve until the gap is below ``accuracy``, relative to the value, or no longer shrinks."""
+    def run(self, problem: Problem, settings: Settings) -> Attempt:
+        """Solve until the gap is below the tolerance, relative to the value, or no longer shrinks."""
         sdp = problem.linear_sdp()
         with threads_for(sdp.n):
-            return self._run(sdp, accuracy, time_limit, verbose)
+            return self._run(sdp, settings)
 
-    def _run(self, sdp: LinearSDP, accuracy: float, time_limit: float | None, verbose: bool) -> Attempt:
-        iteration = Iteration(accuracy, time_limit, verbose, MOST_ITERATIONS)
+    def _run(self, sdp: LinearSDP, settings: Settings) -> Attempt:
+        iteration = Iteration(settings, MOST_ITERATIONS)
         path = _Path(sdp)
         iterate: _Iterate | None = path.start()
         while iterate is not None:
@@ -147,9 +147,9 @@ class _Path:
 
     def start(self) -> _Iterate:
         """Return a strictly feasible pair."""
-        X = self.sdp.interior_point
-        v = self.sdp.trace_multipliers()
-        assert X is not None and v is not None
+        interior, v = self.sdp.interior_point, self.sdp.trace_multipliers()
+        assert interior is not None and v is not None
+        X = interior.toarray()
         x = (self.sdp.b - self.rows(X))[self.signed]
         size = max(1.0, float(abs(self.C).max()))
         # −1 for the inequalities, then as much of the identity as makes Z at least `size` on all eigenvectors.

@@ -6,7 +6,7 @@ from time import perf_counter
 from typing import Any
 
 from ..status import Status
-from .base import Attempt
+from .base import Attempt, Progress, Settings
 
 
 class Iteration:
@@ -14,43 +14,53 @@ class Iteration:
 
     Parameters
     ----------
-    accuracy : float
-        How far off the best point may be.
-    time_limit : float or None
-        Seconds after which no further step is taken.
-    verbose : bool
-        Print a line for each point.
+    settings : Settings
     most : int
         Steps after which it ends in any case.
     patience : int
         A step may lead away; so many in a row that do not improve on the best point mean that rounding has the upper
         hand.
+    tolerance : float, optional
+        How far off the best point may be; by default as the settings have it.
     """
 
-    def __init__(
-        self, accuracy: float, time_limit: float | None, verbose: bool, most: int = 100, patience: int = 5
-    ) -> None:
-        self.accuracy, self.time_limit, self.verbose = accuracy, time_limit, verbose
-        self.most, self.patience = most, patience
+    def __init__(self, settings: Settings, most: int = 100, patience: int = 5, tolerance: float | None = None) -> None:
+        self.settings, self.most, self.patience = settings, most, patience
+        self.tolerance = settings.tolerance if tolerance is None else tolerance
         self.start = perf_counter()
         self.best: Any = None
         self.least, self.since = float("inf"), 0
         self.history: list[float] = []
         self.status, self.reason = Status.INACCURATE, ""
 
-    def goes_on(self, point: Any, off: float, progress: str) -> bool:
-        """Take note of a point and how far off it is; return whether another step is to be taken."""
+    @property
+    def seconds(self) -> float:
+        """Seconds since it began."""
+        return perf_counter() - self.start
+
+    @property
+    def is_late(self) -> bool:
+        """Whether the time is up."""
+        return self.settings.time_limit is not None and self.seconds > self.settings.time_limit
+
+    def goes_on(self, point: Any, off: float, progress: str, **numbers: Any) -> bool:
+        """Take note of a point and how far off it is; return whether another step is to be taken.
+
+        ``progress`` is what a person reads, ``numbers`` what a :class:`Progress` holds besides.
+        """
         steps = len(self.history)
         self.history.append(off)
         self.since += 1
         if self.best is None or off < self.least:
             self.best, self.least, self.since = point, off, 0
-        if self.verbose:
+        if self.settings.verbose:
             print(f"{steps:3d}  {progress}")
-        if self.least <= self.accuracy:
+        if self.settings.progress is not None:
+            self.settings.progress(Progress(steps, self.seconds, off, **numbers))
+        if self.least <= self.tolerance:
             self.status, self.reason = Status.OPTIMAL, f"converged in {steps} iterations"
-        elif self.time_limit is not None and perf_counter() - self.start > self.time_limit:
-            self.status, self.reason = Status.LIMIT, f"stopped after {self.time_limit:g} s"
+        elif self.is_late:
+            self.status, self.reason = Status.LIMIT, f"stopped after {self.settings.time_limit:g} s"
         elif steps == self.most:
             self.reason = f"stopped after {steps} iterations"
         elif self.since == self.patience:
@@ -70,7 +80,7 @@ class Iteration:
             self.reason,
             values,
             duals,
-            solve_seconds=perf_counter() - self.start,
+            solve_seconds=self.seconds,
             iterations=max(len(self.history) - 1, 0),
             history=tuple(self.history),
         )

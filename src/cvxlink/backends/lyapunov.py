@@ -24,7 +24,7 @@ from ..problem import Problem
 from ..status import Status
 from ..structures.lyapunov import Lyapunov, chunks
 from ..threads import threads_for
-from .base import Attempt, StructuredRoute
+from .base import Attempt, Settings, StructuredRoute
 
 # F and V are dense: 1.8 GB each at this order.
 LARGEST = 15_000
@@ -44,16 +44,16 @@ class LyapunovRoute(StructuredRoute):
             return f"{structure.n} points are too many for a dense matrix of propagated links (at most {self.largest})"
         return None
 
-    def run(self, problem: Problem, accuracy: float, time_limit: float | None, verbose: bool) -> Attempt:
+    def run(self, problem: Problem, settings: Settings) -> Attempt:
         """Solve the equation."""
         structure = problem.structure
         start = perf_counter()
         with threads_for(structure.n):
-            attempt = self.solve(structure, accuracy, time_limit, verbose)
+            attempt = self.solve(structure, settings)
         return replace(attempt, solve_seconds=perf_counter() - start)
 
     @abstractmethod
-    def solve(self, structure: Lyapunov, accuracy: float, time_limit: float | None, verbose: bool) -> Attempt:
+    def solve(self, structure: Lyapunov, settings: Settings) -> Attempt:
         """Solve the equation; the time is taken elsewhere."""
 
 
@@ -63,7 +63,7 @@ class Eigen(LyapunovRoute):
     name = "eigen"
     why = "one eigendecomposition of the Laplacian, which serves every mu and every set of links on the graph"
 
-    def solve(self, structure: Lyapunov, accuracy: float, time_limit: float | None, verbose: bool) -> Attempt:
+    def solve(self, structure: Lyapunov, settings: Settings) -> Attempt:
         """Go to the eigenvectors, divide, come back."""
         eigenvalues, V = structure.eigenpairs()
         linked = np.flatnonzero(np.diff(structure.Y.indptr))
@@ -89,8 +89,8 @@ class Spreading(LyapunovRoute):
             return "it need not converge without the normalised Laplacian; use normalized=True"
         return refusal
 
-    def solve(self, structure: Lyapunov, accuracy: float, time_limit: float | None, verbose: bool) -> Attempt:
-        """Iterate until F is within ``accuracy``, relative to its norm, of the solution."""
+    def solve(self, structure: Lyapunov, settings: Settings) -> Attempt:
+        """Iterate until F is as near to the solution, relative to its norm, as was asked for."""
         start = perf_counter()
         alpha = 1 / (1 + structure.mu)
         F = structure.add_links(np.zeros((structure.n, structure.n)), 1.0)
@@ -102,13 +102,13 @@ class Spreading(LyapunovRoute):
             step = float(np.linalg.norm(following - F))
             F = following
             history.append(step / structure.mu)  # α/(1 − α) = 1/μ
-            if verbose:
+            if settings.verbose:
                 print(f"{len(history):4d}  within {history[-1]:.2e} of the solution")
-            if history[-1] <= accuracy * float(np.linalg.norm(F)):
+            if history[-1] <= settings.tolerance * float(np.linalg.norm(F)):
                 status, reason = Status.OPTIMAL, f"converged in {len(history)} iterations"
                 break
-            if time_limit is not None and perf_counter() - start > time_limit:
-                status, reason = Status.LIMIT, f"stopped after {time_limit:g} s"
+            if settings.time_limit is not None and perf_counter() - start > settings.time_limit:
+                status, reason = Status.LIMIT, f"stopped after {settings.time_limit:g} s"
                 break
         return Attempt(status, reason, {"F": F}, iterations=len(history), history=tuple(history))
 
@@ -120,7 +120,7 @@ class Kronecker(LyapunovRoute):
     why = "one linear system for all entries of F"
     largest = LARGEST_WRITTEN_OUT
 
-    def solve(self, structure: Lyapunov, accuracy: float, time_limit: float | None, verbose: bool) -> Attempt:
+    def solve(self, structure: Lyapunov, settings: Settings) -> Attempt:
         """Solve [I ⊗ (μI + L) + (μI + L) ⊗ I] vec F = 2μ vec Y."""
         n, identity = structure.n, np.eye(structure.n)
         A = structure.mu * identity + structure.L.toarray()

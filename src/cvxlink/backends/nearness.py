@@ -24,7 +24,7 @@ from ..problem import Problem
 from ..status import Status
 from ..structures.nearness import Nearness, shrunk
 from ..threads import threads_for
-from .base import Attempt, StructuredRoute
+from .base import Attempt, Settings, StructuredRoute
 from .iteration import Iteration
 
 # The Newton system is dense in the multipliers.
@@ -48,10 +48,10 @@ class DualNewton(StructuredRoute):
             return f"{structure.n_links} links are too many for dense algebra (at most {MOST_LINKS})"
         return None
 
-    def run(self, problem: Problem, accuracy: float, time_limit: float | None, verbose: bool) -> Attempt:
-        """Solve until the gap is below ``accuracy`` times 1 + |value|, or no longer shrinks."""
+    def run(self, problem: Problem, settings: Settings) -> Attempt:
+        """Solve until the gap is below the tolerance times 1 + |value|, or no longer shrinks."""
         structure: Nearness = problem.structure
-        iteration = Iteration(accuracy, time_limit, verbose, patience=PATIENCE)
+        iteration = Iteration(settings, patience=PATIENCE)
         with threads_for(max(structure.n_links, structure.n)):
             multipliers = _maximised(structure, iteration)
             values = {"K": structure.kernel(multipliers)}
@@ -120,7 +120,7 @@ class ClosedForm(StructuredRoute):
             return "it has bounds; the closed form is for noise"
         return None
 
-    def run(self, problem: Problem, accuracy: float, time_limit: float | None, verbose: bool) -> Attempt:
+    def run(self, problem: Problem, settings: Settings) -> Attempt:
         """Evaluate it."""
         structure: Nearness = problem.structure
         start = perf_counter()

@@ -8,7 +8,7 @@ from typing import Any
 from ..problem import Problem
 from ..status import Status
 from ..structures import Harmonic, Smoothing, TwoSided
-from .base import Attempt, StructuredRoute
+from .base import Attempt, Settings, StructuredRoute
 from .lyapunov import LARGEST
 
 
@@ -23,7 +23,7 @@ class Extending(StructuredRoute):
         """Return that nothing is in the way."""
         return None
 
-    def run(self, problem: Problem, accuracy: float, time_limit: float | None, verbose: bool) -> Attempt:
+    def run(self, problem: Problem, settings: Settings) -> Attempt:
         """Solve the system; the multipliers of the known values are the derivatives of the optimum."""
         structure: Harmonic = problem.structure
         start = perf_counter()
@@ -40,7 +40,7 @@ class Spread(StructuredRoute):
         """Return that nothing is in the way."""
         return None
 
-    def run(self, problem: Problem, accuracy: float, time_limit: float | None, verbose: bool) -> Attempt:
+    def run(self, problem: Problem, settings: Settings) -> Attempt:
         """Solve it."""
         structure = problem.structure
         start = perf_counter()

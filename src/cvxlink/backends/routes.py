@@ -7,12 +7,14 @@ from .closed_forms import Eigenvectors, Replacement
 from .cut import Cheapest, Exact, Stationary
 from .fitted_products import InteriorLeastSquares
 from .interior_point import InteriorPoint
+from .lowrank import LowRank
 from .lyapunov import Eigen, Kronecker, Spreading
 from .nearness import ClosedForm, DualNewton
 from .propagation import Extending, OneSolve, TwoPasses
 from .search import Search
 
 ROUTES: tuple[Route, ...] = (
+    LowRank(),
     InteriorPoint(),
     InteriorLeastSquares(),
     Search(),

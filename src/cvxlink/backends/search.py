@@ -11,7 +11,7 @@ from scipy.optimize import minimize_scalar
 
 from ..problem import Problem
 from ..status import Status
-from .base import Attempt, Route
+from .base import Attempt, Route, Settings
 
 GRID = 200
 
@@ -31,7 +31,7 @@ class Search(Route):
             return "it has more than one unknown number"
         return None
 
-    def run(self, problem: Problem, accuracy: float, time_limit: float | None, verbose: bool) -> Attempt:
+    def run(self, problem: Problem, settings: Settings) -> Attempt:
         """Search the whole interval."""
         start = perf_counter()
         declaration = problem.declare()
@@ -52,9 +52,9 @@ class Search(Route):
         if not np.isfinite(costs[best]):
             return Attempt(Status.ERROR, "the objective is nowhere finite on the grid")
         between = grid[max(best - 1, 0)], grid[min(best + 1, GRID - 1)]
-        refined = minimize_scalar(cost, bounds=between, method="bounded", options={"xatol": accuracy})
+        refined = minimize_scalar(cost, bounds=between, method="bounded", options={"xatol": settings.tolerance})
         found = refined.x if refined.fun < costs[best] else grid[best]
-        if verbose:
+        if settings.verbose:
             print(f"{name} = {np.exp(found):.6g}, objective {sign * cost(found):.10g}")
         value = np.full(variable.shape, np.exp(found))
         seconds = perf_counter() - start

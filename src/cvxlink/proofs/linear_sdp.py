@@ -29,12 +29,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..certificate import Certificate
-from ..eigenvalues import least_eigenvalue
+from ..eigenvalues import DENSE_EIGENVALUES, Least, least_eigenvalue
 from ..errors import InfeasibleProblem, InvalidInput, ReductionRefused
 from ..linear_sdp import LinearSDP
-from ..matrices import Matrix, Stiffened, congruent, diagonal, inner
+from ..matrices import Congruence, Matrix, Stiffened, congruent, diagonal, inner
 from ..reductions import Contraction, Elimination
 from ..reductions.contraction import ContractionLift
+from ..spectrum import norm_bound
 from ..threads import threads_for
 
 
@@ -61,13 +62,14 @@ def _proven(face: Face, K: Matrix, duals: Mapping[str, Any], value: float, viola
     lower, basis, dimacs, sensitivity = None, "there are no multipliers", None, None
     y = _multipliers(sdp, duals)
     if y is not None:
-        dimacs = _dimacs_errors(face, K, eigenvalue, y, _slack_multiplier(sdp, duals))
         # A stiffening adds nothing on blocks; leaving it out there saves the digits that it would cost.
         bases = {name: dual.base if isinstance(dual, Stiffened) else dual for name, dual in duals.items()}
-        y = _multipliers(sdp, bases)
-        assert y is not None
-        lower, basis = face.lower_bound(y)
-        sensitivity = face.sensitivity(K, y, value)
+        base = _multipliers(sdp, bases)
+        assert base is not None
+        least = face.least_of_slack(base, K)
+        lower, basis = face.lower_bound(base, least)
+        sensitivity = face.sensitivity(K, base, value)
+        dimacs = _dimacs_errors(face, K, eigenvalue, y, _slack_multiplier(sdp, duals), least)
     # Where only small costs are left on blocks the gap is judged against them, unless they are less than a millionth of
     # the original ones, which rounding comes near.
     left, given = _largest(face.sdp.C), _largest(sdp.C)
@@ -130,49 +132,60 @@ class Face:
         assert isinstance(lift, ContractionLift)
         return cls(sdp, seed, lift.contracted, lift)
 
-    def lower_bound(self, y: np.ndarray) -> tuple[float | None, str]:
-        """Return a number no feasible point goes below, from any multipliers y, and what it rests on."""
+    def lower_bound(self, y: np.ndarray, least: Least) -> tuple[float | None, str]:
+        """Return a number no feasible point goes below, from any multipliers y, and what it rests on.
+
+        ``least`` is the least eigenvalue of the slack on blocks.
+        """
         sdp, y = self.sdp, self.multipliers(y)
         where = "" if self.lift is None else f" on {sdp.n} blocks"
         if self.seed is not self.original:
             where += f" of the {self.seed.n} constrained points"
-        eigenvalue, margin = least_eigenvalue(sdp.slack(y))
         # Rounding in S(y) and bᵀy, which matters where large multipliers cancel.
-        margin += self.cost_rounding
+        margin = least.margin + self.cost_rounding
         terms = (len(y) + 1) * float(np.finfo(float).eps)
         magnitudes = replace(sdp, rows=tuple(replace(g, A=abs(g.A)) for g in sdp.rows)).adjoint(abs(y))
         margin += terms * float(np.max((abs(sdp.C) + magnitudes).sum(axis=1)))
-        deficit = min(0.0, eigenvalue - margin)
+        deficit = min(0.0, least.value - margin)
         value = float(sdp.b @ y) + sdp.offset - terms * float(abs(sdp.b) @ abs(y))
         if deficit == 0:
-            return value, f"dual value{where}, slack positive definite"
+            return value, f"dual value{where}, slack positive definite{least.basis}"
         trace = sdp.trace_bound()
         if trace is None:
             return None, (
-                f"the slack has the eigenvalue {eigenvalue:.1e}{where}, "
+                f"the slack has the eigenvalue {least.value:.1e}{where}, "
                 f"and no constraint bounds the trace of {sdp.variable}"
             )
         bound = value + trace * deficit
-        return bound, f"dual value {value:.10g}{where}, trace {trace:g}, λmin of the slack {deficit:.1e}"
+        return bound, f"dual value {value:.10g}{where}, trace {trace:g}, λmin of the slack {deficit:.1e}{least.basis}"
 
     def upper_bound(self, K: Matrix) -> float | None:
         """Return the value of an exactly feasible point near K, or None where none can be made this way."""
         sdp = self.sdp
         if not len(sdp.b):
             return None
-        interior, near = sdp.interior_point, sdp.projection()(self.point(K))
-        if interior is None or near is None:
+        near = self.point(K)
+        at = sdp.rows_of(near)
+        interior, v = sdp.interior_point, sdp.onto_equations(at - sdp.b)
+        if interior is None or v is None:
             return None
-        room = least_eigenvalue(interior)[0]
-        eigenvalue, margin = least_eigenvalue(near)
-        lack = max(0.0, margin - eigenvalue)
-        share = max(lack / (lack + room), sdp.share_for_inequalities(near, interior))
+        correction = sdp.adjoint(-v)
+        room, inside = least_eigenvalue(interior)[0], sdp.rows_of(interior)
+        if isinstance(near, Congruence):  # the correction, which is sparse, lowers no eigenvalue by more than its norm
+            least = least_eigenvalue(near)
+            lack = max(0.0, least.margin - least.value) + norm_bound(correction)
+        else:
+            least = least_eigenvalue(near + correction.toarray())
+            lack = max(0.0, least.margin - least.value)
+        at = at - sdp.gram @ v
+        share = max(lack / (lack + room), sdp.share_for_inequalities(at, inside))
         if share > 1:  # an inequality that the interior point only touches
             return None
-        feasible = (1 - share) * near + share * interior
-        if not sdp.inequalities_hold(feasible):
+        if not sdp.inequalities_hold((1 - share) * at + share * inside):
             return None
-        return sdp.value(feasible) + self.cost_rounding * float(np.trace(feasible))
+        trace = (1 - share) * float(diagonal(near).sum() + correction.trace()) + share * float(interior.trace())
+        moved = (1 - share) * (inner(sdp.C, near) + inner(sdp.C, correction)) + share * inner(sdp.C, interior)
+        return moved + sdp.offset + self.cost_rounding * trace
 
     @cached_property
     def cost_rounding(self) -> float:
@@ -201,21 +214,31 @@ class Face:
         trace = max(0.0, float(self.sdp.slack(y).trace()))
         return averaging + float(abs(y) @ abs(self.sdp.residual(near))) - min(0.0, least_eigenvalue(near)[0]) * trace
 
-    def slack_deficit(self, y: np.ndarray) -> float:
+    def slack_deficit(self, y: np.ndarray, least: Least) -> float:
         """Return how far below zero S(y) goes; after elimination at most that far.
 
-        By the Schur complement xᵀSx ≥ x_lᵀ S_l x_l, with S_l the slack on the constrained points.
+        By the Schur complement xᵀSx ≥ x_lᵀ S_l x_l, with S_l the slack on the constrained points. Where that is large,
+        the slack on blocks stands for it, to which it tends as forced pairs stiffen it more and more.
         """
+        if self.seed.n > DENSE_EIGENVALUES:
+            return max(0.0, -least.value)
         return max(0.0, -least_eigenvalue(self.seed.slack(y))[0])
 
-    def point(self, K: Matrix) -> np.ndarray:
-        """Return a matrix on the constrained points, averaged over blocks."""
+    def least_of_slack(self, y: np.ndarray, K: Matrix) -> Least:
+        """Return the least eigenvalue of the slack on blocks; for a solution K, its range is what belongs to it."""
+        near = self.point(K)
+        columns = near.factor() if isinstance(near, Congruence) else None
+        return least_eigenvalue(self.sdp.slack(self.multipliers(y)), columns)
+
+    def point(self, K: Matrix) -> Matrix:
+        """Return a matrix on the constrained points, averaged over blocks; one of low rank stays a product."""
         kept = np.arange(K.shape[0]) if self.seed is self.original else self.original.constrained_points
         blocks = np.arange(len(kept)) if self.lift is None else self.lift.blocks
         if len(blocks) == K.shape[0] == self.sdp.n and isinstance(K, np.ndarray):
             return K
         average = sp.csr_array((1 / np.bincount(blocks)[blocks], (blocks, kept)), shape=(self.sdp.n, K.shape[0]))
-        return congruent(average, K).toarray()
+        averaged = congruent(average, K)
+        return averaged if averaged.is_thin else averaged.toarray()
 
     def multipliers(self, y: np.ndarray) -> np.ndarray:
         """Return the multipliers of the rows on blocks."""
@@ -223,7 +246,7 @@ class Face:
 
 
 def _dimacs_errors(
-    face: Face, K: Matrix, eigenvalue: float, y: np.ndarray, Z: sp.csr_array | None
+    face: Face, K: Matrix, eigenvalue: float, y: np.ndarray, Z: sp.csr_array | None, least: Least
 ) -> tuple[float, ...]:
     """Return the six DIMACS errors of a primal-dual pair, with largest absolute entries in the denominators.
 
@@ -235,7 +258,7 @@ def _dimacs_errors(
     primal, dual = sdp.value(K) - sdp.offset, float(sdp.b @ y)
     size_value = 1 + abs(primal) + abs(dual)
     off = 0.0 if Z is None else float(sp.linalg.norm(sp.csr_array(Z - slack)))
-    deficit = face.slack_deficit(y) if Z is None or off == 0 else max(0.0, -least_eigenvalue(Z)[0])
+    deficit = face.slack_deficit(y, least) if Z is None or off == 0 else max(0.0, -least_eigenvalue(Z)[0])
     return (
         float(np.linalg.norm(sdp.residual(K))) / size_b,
         max(0.0, -eigenvalue) / size_b,

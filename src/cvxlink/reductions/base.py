@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from ..errors import ReductionRefused
 from ..problem import Problem
 from ..status import Status
@@ -20,6 +22,10 @@ class Lift(ABC):
     @abstractmethod
     def point(self, values: Values, duals: Values) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return variables and multipliers of the problem before, from those of the problem after."""
+
+    def start(self, factor: np.ndarray) -> np.ndarray:
+        """Return a factor of a matrix of the problem before, a row a point, as one of the problem after."""
+        return factor
 
     def status(self, status: Status) -> tuple[Status, str]:
         """Return what the outcome of the reduced problem says about the problem before, and a word on why."""

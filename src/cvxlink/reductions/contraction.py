@@ -17,7 +17,7 @@ together is read from the constraints themselves, so a formulation with soft lin
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -70,6 +70,11 @@ class ContractionLift(Lift):
     row_map: np.ndarray  # original row → row after contraction, or −1 where it became 0 = 0
     factors: np.ndarray  # original row = factor × row after contraction
     stiffening: np.ndarray  # multipliers v with −A*(v) = Σ (e_i−e_j)(e_i−e_j)ᵀ over forced pairs and bᵀv = 0
+
+    def start(self, factor: np.ndarray) -> np.ndarray:
+        """Average over the points of each block."""
+        P = _membership(self.blocks, self.contracted.n)
+        return (P.T @ factor) / np.bincount(self.blocks)[:, None]
 
     def point(self, values: Values, duals: Values) -> tuple[dict[str, Any], dict[str, Any]]:
         """Spread K' over the points of each block."""
@@ -196,7 +201,7 @@ def _on_blocks(sdp: LinearSDP, blocks: np.ndarray, c: int) -> tuple[LinearSDP, n
             factors.append(factor)
         if kept:
             groups.append(Rows(g.name, sp.csr_array(A[kept]), b[kept], g.sense))
-    contracted = LinearSDP(C, tuple(groups), sdp.offset, sdp.variable, sdp.cone)
+    contracted = replace(sdp, C=C, rows=tuple(groups))
     return contracted, np.array(row_map, dtype=int), np.array(factors)
 
 

@@ -54,6 +54,10 @@ class EliminationLift(Lift):
     original: LinearSDP
     seed: LinearSDP
 
+    def start(self, factor: np.ndarray) -> np.ndarray:
+        """Keep the rows of the constrained points."""
+        return factor[self.original.constrained_points]
+
     def point(self, values: Values, duals: Values) -> tuple[dict[str, Any], dict[str, Any]]:
         """Extend the kernel from the constrained points to all."""
         name = self.original.variable

@@ -36,7 +36,13 @@ class Scaling(Reduction):
         if gamma == beta == 1:
             raise ReductionRefused("costs and right-hand sides are of moderate size")
         rows = tuple(replace(g, b=g.b / beta) for g in sdp.rows)
-        scaled = replace(sdp, C=sp.csr_array(sdp.C / gamma), rows=rows, offset=sdp.offset / gamma / beta)
+        scaled = replace(
+            sdp,
+            C=sp.csr_array(sdp.C / gamma),
+            rows=rows,
+            offset=sdp.offset / gamma / beta,
+            unit=sdp.unit / gamma / beta,
+        )
         return Reduced(scaled, ScalingLift(sdp, gamma, beta))
 
 
@@ -52,6 +58,10 @@ class ScalingLift(Lift):
     original: LinearSDP
     gamma: float
     beta: float
+
+    def start(self, factor: np.ndarray) -> np.ndarray:
+        """Divide by the root of β."""
+        return factor / np.sqrt(self.beta)
 
     def point(self, values: Values, duals: Values) -> tuple[dict[str, Any], dict[str, Any]]:
         """Multiply back."""
