@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.linalg
+import scipy.sparse as sp
 from sklearn.cluster import KMeans
 
 from .errors import InvalidInput, LinkWarning
 from .links import Links
 from .matrices import Congruence, Matrix, inverse_root
+from .spectrum import smallest_eigenpairs
 from .threads import threads_for
 from .validation import as_count, as_generator, as_labels, real_array
 
@@ -249,14 +251,19 @@ def _lloyd(
 
 def spectral(affinity: Any, n_clusters: int, random_state: Any = None, n_init: int = 20) -> np.ndarray:
     """Cluster the rows of the leading eigenvectors of D^{-1/2} A D^{-1/2}, scaled to unit length (Ng et al.)."""
-    A = np.asarray(affinity.toarray() if hasattr(affinity, "toarray") else affinity, dtype=float)
-    if A.ndim != 2 or A.shape[0] != A.shape[1] or not np.isfinite(A).all() or (A < 0).any():
+    A = sp.csr_array(affinity, dtype=float) if sp.issparse(affinity) else np.asarray(affinity, dtype=float)
+    numbers: np.ndarray = A.data if sp.issparse(A) else A  # type: ignore[assignment]
+    if A.ndim != 2 or A.shape[0] != A.shape[1] or not np.isfinite(numbers).all() or (numbers < 0).any():
         raise InvalidInput("an affinity must be a square matrix of finite non-negative numbers")
-    n = len(A)
+    n = A.shape[0]
     k = as_count(n_clusters, "n_clusters", 1, n)
-    scale = inverse_root(A.sum(axis=1))
-    normalized = scale[:, None] * A * scale[None, :]
-    _, vectors = scipy.linalg.eigh((normalized + normalized.T) / 2, subset_by_index=[n - k, n - 1])
+    scale = sp.diags_array(inverse_root(np.asarray(A.sum(axis=1)).ravel()))
+    normalized = scale @ A @ scale
+    normalized = (normalized + normalized.T) / 2
+    if sp.issparse(A):
+        vectors = smallest_eigenpairs(sp.csr_array(sp.eye_array(n) - normalized), k)[1]
+    else:
+        vectors = scipy.linalg.eigh(normalized, subset_by_index=[n - k, n - 1])[1]
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     rows = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
     return kmeans(rows, k, random_state, n_init)

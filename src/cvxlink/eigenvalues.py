@@ -22,7 +22,7 @@ FACTORISED = 5000
 CHANCE = 1e-12
 MOST_PRODUCTS = 20_000
 # Columns whose images are farther from multiples of them than this, relative to the norm, are no eigenvectors.
-NEARLY = 1e-5
+NEARLY = 1e-3
 # By a factor of e to this what is not wanted in them is reduced.
 FILTERED = 10
 

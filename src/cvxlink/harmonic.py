@@ -21,6 +21,7 @@ from scipy.sparse.csgraph import connected_components
 
 from .errors import InvalidInput
 from .factorisation import positive_definite_factors
+from .spectrum import InOrder
 from .validation import real_array
 
 Method = Literal["factorisation", "conjugate gradients"]
@@ -132,6 +133,10 @@ class HarmonicExtension:
         return sp.csr_array(self.L[self.unknown][:, self.unknown])
 
     @cached_property
+    def _in_order(self) -> InOrder:
+        return InOrder(self._system)
+
+    @cached_property
     def _factors(self) -> Any:
         factors = positive_definite_factors(self._system)
         if factors is None:
@@ -162,10 +167,12 @@ class HarmonicExtension:
 
     def _conjugate_gradients(self, B: np.ndarray, most: int) -> np.ndarray | None:
         """Solve L_uu X = B for all columns at once, preconditioned by the diagonal; None if that takes too long."""
-        A = self._system
+        inside = self._in_order
+        A = inside.matrix
         diagonal = A.diagonal()
         if (diagonal <= 0).any():
             raise InvalidInput("L has a diagonal entry that is not positive on the unknown points")
+        B = B[inside.order]
         X, R = np.zeros_like(B), B.copy()
         target = RELATIVE_RESIDUAL * np.linalg.norm(B, axis=0)
         Z = R / diagonal[:, None]
@@ -173,7 +180,7 @@ class HarmonicExtension:
         for _ in range(most):
             active = np.linalg.norm(R, axis=0) > target
             if not active.any():
-                return X
+                return inside.outer(X)
             AP = A @ P
             curvature = np.einsum("ij,ij->j", P, AP)
             if (curvature[active] <= 0).any():

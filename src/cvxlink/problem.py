@@ -176,7 +176,7 @@ class Problem(ABC):
         """
         return None
 
-    def propagated_of(self, values: Arrays) -> np.ndarray | None:
+    def propagated_of(self, values: Arrays) -> Any:
         """Return the matrix of propagated links a solution yields, where the method propagates links."""
         return None
 

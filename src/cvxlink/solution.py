@@ -15,6 +15,7 @@ from .graph import Graph
 from .matrices import Arrays, Matrix, as_dense, class_shares
 from .plan import Plan
 from .problem import Problem
+from .propagated import entries_of
 from .status import Status
 
 if TYPE_CHECKING:
@@ -242,10 +243,23 @@ class Solution(LearntKernel):
     @property
     def propagated(self) -> np.ndarray:
         """The propagated links F, n × n: the sign says must or cannot, the size how strongly."""
+        return as_dense(self._propagated)
+
+    @property
+    def _propagated(self) -> Any:
         propagated = self.problem.propagated_of(self._present())
         if propagated is None:
             raise CvxlinkError(f"{type(self.problem).__name__} does not propagate links to pairs; SRCP and E2CP do")
         return propagated
+
+    def propagated_at(self, i: Any, j: Any) -> np.ndarray:
+        """Return the propagated links between points i and j, numbers or arrays of them; never the whole matrix."""
+        F, i, j = self._propagated, np.asarray(i), np.asarray(j)
+        n = F.shape[0]
+        for points in (i, j):
+            if points.dtype.kind not in "iu" or (points.size and not 0 <= points.min() <= points.max() < n):
+                raise InvalidInput(f"points are numbers from 0 to {n - 1}; give one, or an array of them, for i and j")
+        return entries_of(F, i, j)
 
     def _embedded(self) -> np.ndarray | None:
         return self.problem.embedding_of(self._present())

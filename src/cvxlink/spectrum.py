@@ -308,7 +308,7 @@ class _Bordered:
 
     def solve(self, x: np.ndarray) -> np.ndarray:
         solved = self.factors.solve(x)
-        if self.v is None:
+        if self.v is None or self.Av is None:
             return solved
         return solved - np.multiply.outer(self.Av, (self.v @ solved) / (self.v @ self.Av)).reshape(solved.shape)
 

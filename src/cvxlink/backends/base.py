@@ -120,14 +120,17 @@ class Route(ABC):
 
 
 class StructuredRoute(Route):
-    """A route that is made for one kind of structure."""
+    """A route that is made for one kind of structure, or for several."""
 
     kind: ClassVar[Any]
 
     def refuses(self, problem: Problem) -> str | None:
         """Return that it is of another kind, or what else is in the way."""
         structure = problem.structure
-        return self.cannot(structure) if isinstance(structure, self.kind) else f"it is not {self.kind.described}"
+        if isinstance(structure, self.kind):
+            return self.cannot(structure)
+        kinds = self.kind if isinstance(self.kind, tuple) else (self.kind,)
+        return f"it is not {' or '.join(kind.described for kind in kinds)}"
 
     @abstractmethod
     def cannot(self, structure: Any) -> str | None:

@@ -28,6 +28,8 @@ from .base import Attempt, Settings, StructuredRoute
 
 # F and V are dense: 1.8 GB each at this order.
 LARGEST = 15_000
+# Beyond this order they are taken only if they are asked for: half a minute, and a gigabyte.
+LARGEST_BY_CHOICE = 5000
 LARGEST_WRITTEN_OUT = 64
 MOST_ITERATIONS = 100_000
 
@@ -43,6 +45,10 @@ class LyapunovRoute(StructuredRoute):
         if structure.n > self.largest:
             return f"{structure.n} points are too many for a dense matrix of propagated links (at most {self.largest})"
         return None
+
+    def suits(self, problem: Problem) -> bool:
+        """Whether dense matrices are no burden."""
+        return problem.structure.n <= LARGEST_BY_CHOICE
 
     def run(self, problem: Problem, settings: Settings) -> Attempt:
         """Solve the equation."""

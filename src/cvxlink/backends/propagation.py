@@ -6,10 +6,14 @@ from time import perf_counter
 from typing import Any
 
 from ..problem import Problem
-from ..status import Status
-from ..structures import Harmonic, Smoothing, TwoSided
+from ..propagated import PropagatedLinks, Separable
+from ..status import DEFAULT_ACCURACY, Status
+from ..structures import Harmonic, Lyapunov, Smoothing, TwoSided
 from .base import Attempt, Settings, StructuredRoute
-from .lyapunov import LARGEST
+from .lyapunov import LARGEST, LARGEST_BY_CHOICE
+
+# What the polynomials may be off, as a share of the accuracy asked for.
+FAINTER = 1e-3
 
 
 class Extending(StructuredRoute):
@@ -68,3 +72,47 @@ class TwoPasses(Spread):
         if structure.n > LARGEST:
             return f"{structure.n} points are too many for a dense matrix of propagated links (at most {LARGEST})"
         return None
+
+    def suits(self, problem: Problem) -> bool:
+        """Whether dense matrices are no burden."""
+        return problem.structure.n <= LARGEST_BY_CHOICE
+
+
+class Factored(StructuredRoute):
+    """Links: the matrix as a short sum of products, of which only what is near is looked at."""
+
+    name = "factored"
+    why = (
+        "links spread by polynomials of the Laplacian; of the n × n matrix only the entries of neighbours, and the "
+        "strongest pairs of each linked point, are ever computed"
+    )
+    kind = (Lyapunov, TwoSided)
+
+    def cannot(self, structure: Lyapunov | TwoSided) -> str | None:
+        """Return what is in the way."""
+        if self._terms(structure, None) is None:
+            return f"mu = {structure.mu:g} is too small against the Laplacian for polynomials of a moderate degree"
+        return None
+
+    @staticmethod
+    def _terms(structure: Lyapunov | TwoSided, accuracy: float | None) -> Separable | None:
+        # The certificate divides the residual by 2μ, which overstates the error by up to (μ + λ)/μ, and F may be
+        # fainter than the links.
+        wanted = max(1e-13, FAINTER * (DEFAULT_ACCURACY if accuracy is None else accuracy))
+        return Separable.of(structure.response, structure.high, wanted * min(1.0, structure.mu))
+
+    def run(self, problem: Problem, settings: Settings) -> Attempt:
+        """Compute what is near."""
+        structure = problem.structure
+        start = perf_counter()
+        terms = self._terms(structure, settings.accuracy)
+        if terms is None:
+            reason = "polynomials of a moderate degree are not accurate enough; ask for a larger accuracy"
+            return Attempt(Status.ERROR, reason)
+        F = PropagatedLinks(structure.L, structure.Y, terms)
+        kept = F.nearby.nnz
+        how = (
+            f"{len(terms.coefficients)} terms of degree {terms.degree}, off by at most {terms.error:.1e} of the links; "
+            f"{kept} entries computed"
+        )
+        return Attempt(Status.OPTIMAL, how, {structure.variable: F}, solve_seconds=perf_counter() - start)

@@ -10,7 +10,7 @@ from .interior_point import InteriorPoint
 from .lowrank import LowRank
 from .lyapunov import Eigen, Kronecker, Spreading
 from .nearness import ClosedForm, DualNewton
-from .propagation import Extending, OneSolve, TwoPasses
+from .propagation import Extending, Factored, OneSolve, TwoPasses
 from .search import Search
 
 ROUTES: tuple[Route, ...] = (
@@ -26,6 +26,7 @@ ROUTES: tuple[Route, ...] = (
     Extending(),
     OneSolve(),
     TwoPasses(),
+    Factored(),
     Eigenvectors(),
     Replacement(),
     Exact(),

@@ -91,13 +91,17 @@ class PropagatingProblem(LinkedGraphProblem):
     cluster_method = "spectral"
     yields_kernel = False
 
-    def propagated_of(self, values: Arrays) -> np.ndarray:
-        """The propagated links."""
-        return values["F"]
+    def propagated_of(self, values: Arrays) -> Any:
+        """The propagated links, an array or a sum of products."""
+        return values.stored["F"]
 
-    def affinity_of(self, values: Arrays, n_clusters: int | None = None) -> np.ndarray:
-        """The affinity, raised and lowered by the propagated links: equation (9) of Fu et al. (2011)."""
-        return adjusted_affinity(self.graph, values["F"]).affinity
+    def affinity_of(self, values: Arrays, n_clusters: int | None = None) -> Any:
+        """The affinity, raised and lowered by the propagated links: equation (9) of Fu et al. (2011).
+
+        Where these are kept as a sum of products, it is sparse: the graph's edges, and the strongest pairs of each
+        linked point.
+        """
+        return adjusted_affinity(self.graph, values.stored["F"]).affinity
 
 
 @dataclass(frozen=True, eq=False)

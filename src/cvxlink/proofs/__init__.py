@@ -16,6 +16,7 @@ from ..certificate import Certificate
 from ..errors import InvalidInput, ReductionRefused
 from ..matrices import Arrays, Congruence
 from ..problem import Problem
+from ..propagated import PropagatedLinks
 from ..structures import (
     ConstrainedCut,
     Fantope,
@@ -93,8 +94,14 @@ def certify(problem: Problem, values: Mapping[str, Any], duals: Mapping[str, Any
 
 
 def _is_finite(point: Mapping[str, Any]) -> bool:
-    parts = [part for v in point.values() for part in ((v.T, v.M) if isinstance(v, Congruence) else (v,))]
+    parts = [part for v in point.values() for part in _parts(v)]
     return all(np.isfinite(part.data if sp.issparse(part) else part).all() for part in parts)
+
+
+def _parts(value: Any) -> tuple[Any, ...]:
+    if isinstance(value, Congruence):
+        return value.T, value.M
+    return (value.terms.coefficients,) if isinstance(value, PropagatedLinks) else (value,)
 
 
 def _stored(values: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -12,6 +12,7 @@ from ..declaration import Declaration
 from ..eigenvalues import least_eigenvalue
 from ..errors import InvalidInput
 from ..matrices import Congruence, as_dense
+from ..propagated import PropagatedLinks
 
 
 def checked_point(
@@ -22,7 +23,11 @@ def checked_point(
     for name, variable in variables.items():
         if name not in values:
             raise InvalidInput(f"the point has no value for the variable {name}")
-        if keep_products and isinstance(values[name], Congruence) and values[name].shape == variable.shape:
+        if (
+            keep_products
+            and isinstance(values[name], Congruence | PropagatedLinks)
+            and values[name].shape == variable.shape
+        ):
             point[name] = values[name]
             continue
         if np.iscomplexobj(values[name]):

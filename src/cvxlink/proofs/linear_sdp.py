@@ -171,9 +171,12 @@ class Face:
             return None
         correction = sdp.adjoint(-v)
         room, inside = least_eigenvalue(interior)[0], sdp.rows_of(interior)
-        if isinstance(near, Congruence):  # the correction, which is sparse, lowers no eigenvalue by more than its norm
+        if isinstance(near, Congruence):
+            # TMTᵀ is semidefinite if M is; the correction, which is sparse, lowers no eigenvalue by more than its norm.
+            middle = least_eigenvalue(near.M)
             least = least_eigenvalue(near)
-            lack = max(0.0, least.margin - least.value) + norm_bound(correction)
+            short = 0.0 if middle.value >= middle.margin else max(0.0, least.margin - least.value)
+            lack = short + norm_bound(correction)
         else:
             least = least_eigenvalue(near + correction.toarray())
             lack = max(0.0, least.margin - least.value)

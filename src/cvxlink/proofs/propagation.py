@@ -8,8 +8,13 @@ from typing import Any
 import numpy as np
 
 from ..certificate import Certificate
+from ..matrices import entries
+from ..propagated import PropagatedLinks
 from ..structures import Lyapunov, Smoothing, TwoSided
 from ..threads import threads_for
+
+# Random vectors, and by how much the square of a norm that they show is taken for too small.
+VECTORS, UNDERRATED = 20, 10.0
 
 
 def certify_propagation(
@@ -17,6 +22,8 @@ def certify_propagation(
 ) -> Certificate:
     """Bound the distance to the solution, and the gap to the optimum, by the gradient."""
     F = point[program.variable]
+    if isinstance(F, PropagatedLinks) and not isinstance(program, Smoothing):
+        return _certify_products(program, F)
     with threads_for(program.n):
         residual, value = program.residual(F)
         norm = float(np.linalg.norm(F))
@@ -34,5 +41,31 @@ def certify_propagation(
         conditions={f"norm of the gradient {program.gradient}": residual},
         distance=residual / (2 * program.mu),
         # What is propagated can be as faint as μ times what was given.
+        norm=max(norm, 1e-300),
+    )
+
+
+def _certify_products(program: Lyapunov | TwoSided, F: PropagatedLinks) -> Certificate:
+    r"""Bound the same from products with random vectors, for F that is never formed.
+
+    For Gaussian x, :math:`\|Rx\|^2` is at least :math:`\|R\|_F^2` times a χ² variable divided by its degrees of freedom
+    in the worst case, rank one: the mean over 20 vectors is below a tenth of the truth with probability 1.1e-7. The
+    value at any F is :math:`\mu\|Y\|^2 - \mu\langle F, Y\rangle + \tfrac12\langle F, R\rangle`.
+    """
+    x = np.random.default_rng(0).standard_normal((program.n, VECTORS))
+    gradient, image = program.gradient_times(F, x), F @ x
+    norm = float(np.linalg.norm(image)) / np.sqrt(VECTORS)
+    residual = np.sqrt(UNDERRATED) * float(np.linalg.norm(gradient)) / np.sqrt(VECTORS)
+    Y = program.Y.tocoo()
+    fit = float(Y.data @ (Y.data - entries(F.nearby, Y.row, Y.col)))
+    value = program.mu * fit + float(np.vdot(image, gradient)) / (2 * VECTORS)
+    uncertain = np.sqrt(UNDERRATED) * norm * residual
+    return Certificate(
+        value,
+        {},
+        lower_bound=value - uncertain - residual**2 / (4 * program.mu),
+        basis=f"value − ‖gradient‖²/4μ, the gradient by {VECTORS} random vectors: true with probability 1 − 1.2e-7",
+        conditions={f"norm of the gradient {program.gradient}, at most": residual},
+        distance=residual / (2 * program.mu),
         norm=max(norm, 1e-300),
     )

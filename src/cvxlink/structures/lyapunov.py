@@ -62,6 +62,20 @@ class Lyapunov:
         return 2 * norm_bound(self.L)
 
     @property
+    def high(self) -> float:
+        """A number that no eigenvalue of L exceeds."""
+        return min(2.0, norm_bound(self.L)) if self.is_contraction else norm_bound(self.L)
+
+    def response(self, x: Any, y: Any) -> Any:
+        """What is left of a link between eigenvectors of L with eigenvalues x and y: F = Y multiplied by that."""
+        return 2 * self.mu / (2 * self.mu + x + y)
+
+    def gradient_times(self, F: Any, x: np.ndarray) -> np.ndarray:
+        """Return the gradient of the objective at F times columns, for F that may be known by its products only."""
+        Fx = F @ x
+        return 2 * self.mu * (Fx - self.Y @ x) + self.L @ Fx + F @ (self.L @ x)
+
+    @property
     def n(self) -> int:
         """The order of F."""
         return int(self.L.shape[0])
