@@ -20,7 +20,7 @@ def digits():
 @pytest.mark.parametrize("mu", [1e-3, 0.2, 10.0])
 @pytest.mark.parametrize("accuracy", [1e-4, 1e-7, 1e-10])
 def test_the_sum_is_as_accurate_as_it_says(mu, accuracy):
-    terms = Separable.of(lambda x, y: 2 * mu / (2 * mu + x + y), 2.0, accuracy)
+    terms = Separable.of(lambda x, y: 2 * mu / (2 * mu + x + y), 2.0, 2 * mu, accuracy)
     x = np.random.default_rng(0).uniform(0, 2, 500)
     f = np.polynomial.chebyshev.chebval(x - 1, terms.coefficients.T)
     off = abs(f.T @ f - 2 * mu / (2 * mu + x[:, None] + x[None, :])).max()
@@ -29,8 +29,8 @@ def test_the_sum_is_as_accurate_as_it_says(mu, accuracy):
 
 def test_it_is_short():
     # The best rank of 1/(x + y) on such an interval falls geometrically: MATH has 10 terms for 1e-6.
-    assert len(Separable.of(lambda x, y: 0.4 / (0.4 + x + y), 2.0, 1e-6).coefficients) <= 7
-    assert len(Separable.of(lambda x, y: 1 / ((1 + x) * (1 + y)), 2.0, 1e-8).coefficients) == 1
+    assert len(Separable.of(lambda x, y: 0.4 / (0.4 + x + y), 2.0, 0.4, 1e-6).coefficients) <= 7
+    assert len(Separable.of(lambda x, y: 1 / ((1 + x) * (1 + y)), 2.0, 1.0, 1e-8).coefficients) == 1
 
 
 @pytest.mark.parametrize("formulation", [cl.SRCP, cl.E2CP])

@@ -120,10 +120,10 @@ def test_one_eigendecomposition_serves_every_mu_and_link_set(monkeypatch):
 
 
 def test_routes_refuse_what_they_cannot_do(monkeypatch):
-    from cvxlink.backends import lyapunov
+    from cvxlink.backends import lyapunov, propagation
 
     large = cl.SRCP(path_graph(65), cl.Links(65, must=[(0, 1)]))
-    assert large.routes == ("eigen", "spreading")
+    assert large.routes == ("eigen", "spreading", "factored")
     with pytest.raises(cl.FormUnavailable, match="65 points are too many.*at most 64"):
         large.solve(route="kronecker")
     with pytest.raises(cl.FormUnavailable, match="need not converge without the normalised Laplacian"):
@@ -133,6 +133,7 @@ def test_routes_refuse_what_they_cannot_do(monkeypatch):
     monkeypatch.setattr(lyapunov.Eigen, "largest", 5)
     monkeypatch.setattr(lyapunov.Spreading, "largest", 5)
     monkeypatch.setattr(lyapunov.Kronecker, "largest", 5)
+    monkeypatch.setattr(propagation, "MOST_PRODUCTS", 5)
     with pytest.raises(cl.FormUnavailable, match="no route takes this SRCP.*name a form or a solver"):
         instance().solve()
 

@@ -12,6 +12,8 @@ extension) and labels to unlabelled points (Gaussian fields, label propagation).
 
 from __future__ import annotations
 
+import os
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from typing import Any, Literal
 
@@ -155,7 +157,9 @@ class HarmonicExtension:
                 solution += self._factors.solve(residual)
         else:
             solution = np.empty_like(columns)
-            for k in range(0, columns.shape[1], WIDTH):
+            self._in_order  # noqa: B018 — once, before the threads ask for it
+
+            def solve(k: int) -> None:
                 part = self._conjugate_gradients(columns[:, k : k + WIDTH], MOST_ITERATIONS)
                 if part is None:
                     raise InvalidInput(
@@ -163,6 +167,9 @@ class HarmonicExtension:
                         f"too much; try method='factorisation'"
                     )
                 solution[:, k : k + WIDTH] = part
+
+            with ThreadPoolExecutor(os.cpu_count()) as threads:  # sparse products leave the other cores free
+                list(threads.map(solve, range(0, columns.shape[1], WIDTH)))
         return solution.reshape(right.shape)
 
     def _conjugate_gradients(self, B: np.ndarray, most: int) -> np.ndarray | None:

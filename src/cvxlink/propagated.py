@@ -51,15 +51,18 @@ class Separable:
     error: float
 
     @classmethod
-    def of(cls, function: Callable[[Any, Any], np.ndarray], high: float, accuracy: float) -> Separable | None:
+    def of(
+        cls, function: Callable[[Any, Any], np.ndarray], high: float, pole: float, accuracy: float
+    ) -> Separable | None:
         """Return the shortest sum that is as accurate as asked for, or None where that takes too high a degree.
 
-        The function must be positive definite. On Chebyshev's points it is then a matrix whose eigenvectors, scaled by
-        the roots of their eigenvalues, are the best f_k there; polynomials through them are what is between.
+        The function must be positive definite, and have no pole in x or y above −``pole``. On Chebyshev's points it is
+        then a matrix whose eigenvectors, scaled by the roots of their eigenvalues, are the best f_k there; polynomials
+        through them are what is between.
         """
         fine = high * (1 - np.cos(np.linspace(0, np.pi, 601))) / 2
         wanted = function(fine[:, None], fine[None, :])
-        degree = 16
+        degree = max(16, expected_degree(high, pole, accuracy) // 2)
         while degree <= MOST_PRODUCTS:
             nodes = chebyshev.chebpts1(degree + 1)
             x = high * (1 + nodes) / 2
@@ -84,6 +87,12 @@ class Separable:
     def degree(self) -> int:
         """The degree of the polynomials: products with L that a column takes."""
         return self.coefficients.shape[1] - 1
+
+
+def expected_degree(high: float, pole: float, accuracy: float) -> int:
+    """Return about which degree a polynomial on [0, high] takes for a function with a pole at −``pole`` (Bernstein)."""
+    beyond = 1 + 2 * pole / high
+    return int(np.ceil(-np.log(accuracy) / np.log(beyond + np.sqrt(beyond**2 - 1))))
 
 
 class PropagatedLinks:

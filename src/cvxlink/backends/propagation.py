@@ -6,7 +6,7 @@ from time import perf_counter
 from typing import Any
 
 from ..problem import Problem
-from ..propagated import PropagatedLinks, Separable
+from ..propagated import MOST_PRODUCTS, PropagatedLinks, Separable, expected_degree
 from ..status import DEFAULT_ACCURACY, Status
 from ..structures import Harmonic, Lyapunov, Smoothing, TwoSided
 from .base import Attempt, Settings, StructuredRoute
@@ -90,22 +90,22 @@ class Factored(StructuredRoute):
 
     def cannot(self, structure: Lyapunov | TwoSided) -> str | None:
         """Return what is in the way."""
-        if self._terms(structure, None) is None:
+        if expected_degree(structure.high, structure.pole, self._wanted(structure, None)) > MOST_PRODUCTS / 2:
             return f"mu = {structure.mu:g} is too small against the Laplacian for polynomials of a moderate degree"
         return None
 
     @staticmethod
-    def _terms(structure: Lyapunov | TwoSided, accuracy: float | None) -> Separable | None:
+    def _wanted(structure: Lyapunov | TwoSided, accuracy: float | None) -> float:
         # The certificate divides the residual by 2μ, which overstates the error by up to (μ + λ)/μ, and F may be
         # fainter than the links.
-        wanted = max(1e-13, FAINTER * (DEFAULT_ACCURACY if accuracy is None else accuracy))
-        return Separable.of(structure.response, structure.high, wanted * min(1.0, structure.mu))
+        return max(1e-13, FAINTER * min(1.0, structure.mu) * (DEFAULT_ACCURACY if accuracy is None else accuracy))
 
     def run(self, problem: Problem, settings: Settings) -> Attempt:
         """Compute what is near."""
         structure = problem.structure
         start = perf_counter()
-        terms = self._terms(structure, settings.accuracy)
+        wanted = self._wanted(structure, settings.accuracy)
+        terms = Separable.of(structure.response, structure.high, structure.pole, wanted)
         if terms is None:
             reason = "polynomials of a moderate degree are not accurate enough; ask for a larger accuracy"
             return Attempt(Status.ERROR, reason)

@@ -66,6 +66,11 @@ class Lyapunov:
         """A number that no eigenvalue of L exceeds."""
         return min(2.0, norm_bound(self.L)) if self.is_contraction else norm_bound(self.L)
 
+    @property
+    def pole(self) -> float:
+        """How far below zero the response first has a pole."""
+        return 2 * self.mu
+
     def response(self, x: Any, y: Any) -> Any:
         """What is left of a link between eigenvectors of L with eigenvalues x and y: F = Y multiplied by that."""
         return 2 * self.mu / (2 * self.mu + x + y)

@@ -149,6 +149,11 @@ class TwoSided(Propagation):
         """A number that no eigenvalue of L exceeds."""
         return self._largest_row
 
+    @property
+    def pole(self) -> float:
+        """How far below zero the response has its pole."""
+        return self.mu
+
     def response(self, x: Any, y: Any) -> Any:
         """What is left of a link between eigenvectors of L with eigenvalues x and y: F = Y multiplied by that."""
         return self.mu**2 / ((self.mu + x) * (self.mu + y))
