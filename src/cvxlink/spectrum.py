@@ -31,6 +31,8 @@ MOST_BY_PRODUCTS = 50
 MANY = 20_000
 # Products of the block, and the residual it is filtered to, relative to the norm.
 MOST_FILTERED = 2000
+QUICKLY_FILTERED = 150
+FEW = 8
 FILTERED = 1e-10
 # Runs by inversion, each on the complement of what was found before, until the count is right.
 MOST_RUNS = 12
@@ -65,10 +67,10 @@ def smallest_eigenpairs(
     found = None
     if n > DENSE and 4 * count <= n:
         # Vectors are too short for threads to pay, unless the matrix is dense.
+        sparse_and_many = sp.issparse(matrix) and n > MANY
         with threads_for(1 if sp.issparse(matrix) else n):
             if count <= MOST_BY_PRODUCTS and (try_products or not sp.issparse(matrix)):
-                many = sp.issparse(matrix) and n > MANY
-                found = by_filter(matrix, count, v) if many else by_products(matrix, count, v, start)
+                found = _of_many(matrix, count, v) if sparse_and_many else by_products(matrix, count, v, start)
             if found is None and sp.issparse(matrix):
                 found = by_inversion(matrix, count, v)
         if found is None and sp.issparse(matrix) and n > LARGEST_DENSE:
@@ -108,7 +110,7 @@ def by_products(matrix: Any, count: int, v: np.ndarray | None = None, start: np.
         eigenvalues, vectors = sp.linalg.eigsh(
             deflated(lambda x: size * x - matrix @ x, fixed, n),
             count,
-            ncv=min(n, max(2 * count + 1, 40)),
+            ncv=min(n, max(4 * count, 40)),
             tol=1e-12,
             v0=outside(begin, fixed),
             **options,
@@ -116,13 +118,25 @@ def by_products(matrix: Any, count: int, v: np.ndarray | None = None, start: np.
         eigenvalues, vectors = size - eigenvalues[::-1], outside(vectors[:, ::-1], fixed)
         known = np.hstack([fixed, vectors])
         rest = deflated(lambda x: size * x - matrix @ x, known, n)
-        other = sp.linalg.eigsh(rest, 1, tol=1e-8, v0=outside(elsewhere, known), return_eigenvectors=False, **options)
+        options |= {"tol": 1e-8 if n <= MANY else 1e-4, "return_eigenvectors": False}
+        other = sp.linalg.eigsh(rest, 1, v0=outside(elsewhere, known), **options)
     except sp.linalg.ArpackError:
         return None
     return (eigenvalues, vectors) if size - other[0] > eigenvalues[-1] - 1e-7 * size else None
 
 
-def by_filter(matrix: sp.csr_array, count: int, v: np.ndarray | None = None) -> Pairs | None:
+def _of_many(matrix: sp.csr_array, count: int, v: np.ndarray | None) -> Pairs | None:
+    """Filter a block where few eigenvalues are wanted, as of clusters that are well apart; otherwise Lanczos first."""
+    found = by_filter(matrix, count, v, QUICKLY_FILTERED) if count <= FEW else None
+    if found is None:
+        inside = InOrder(matrix)
+        found = by_products(inside.matrix, count, None if v is None else v[inside.order])
+        if found is not None:
+            return found[0], inside.outer(found[1])
+    return by_filter(matrix, count, v) if found is None else found
+
+
+def by_filter(matrix: sp.csr_array, count: int, v: np.ndarray | None = None, most: int = MOST_FILTERED) -> Pairs | None:
     """Filter random columns by Chebyshev polynomials of the matrix, until nothing else is left; None if in vain.
 
     A block does not care how close together the wanted eigenvalues are, only how far they are from those that follow,
@@ -134,7 +148,7 @@ def by_filter(matrix: sp.csr_array, count: int, v: np.ndarray | None = None) -> 
     fixed = np.zeros((n, 0)) if v is None else v[inside.order, None]
     U = np.random.default_rng(0).standard_normal((n, count + max(5, count // 2)))
     low, degree, products = size / 4, 20, 0
-    while products < MOST_FILTERED:
+    while products < most:
         U = np.linalg.qr(outside(chebyshev(inside.matrix, outside(U, fixed), degree, low, size), fixed))[0]
         image = outside(inside.matrix @ U, fixed)
         eigenvalues, turned = np.linalg.eigh(U.T @ image)
@@ -146,7 +160,7 @@ def by_filter(matrix: sp.csr_array, count: int, v: np.ndarray | None = None) -> 
         low = float(eigenvalues[-1])
         rate = float(np.arccosh(1 + 2 * max(low - float(eigenvalues[count - 1]), 0.0) / (size - low)))
         wanted = np.log(off / (FILTERED * size)) / max(rate, 1e-12)
-        if products > 100 and products + wanted > MOST_FILTERED:
+        if products > 80 and products + wanted > most:
             return None
         # Not more at once than leaves the block independent in double precision.
         spread = float(np.arccosh(1 + 2 * max(low - float(eigenvalues[0]), 0.0) / (size - low)))
