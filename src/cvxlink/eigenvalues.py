@@ -23,6 +23,8 @@ CHANCE = 1e-12
 MOST_PRODUCTS = 20_000
 # Columns whose images are farther from multiples of them than this, relative to the norm, are no eigenvectors.
 NEARLY = 1e-3
+# After filtering they must be nearer.
+CLEARLY = 1e-6
 # By a factor of e to this what is not wanted in them is reduced.
 FILTERED = 10
 
@@ -93,29 +95,33 @@ def apart_from(columns: np.ndarray, matrix: sp.csr_array) -> Least | None:
     would make :math:`\|T_k(D)x\| \ge |T_k(\lambda)|\,|v^\top x|` large, for all unit vectors x but the share
     :math:`t\sqrt{2n/\pi}` of them with :math:`|v^\top x| < t`.
     """
-    n, size = matrix.shape[0], norm_bound(matrix)
+    n, size, filtered = matrix.shape[0], norm_bound(matrix), False
     rng = np.random.default_rng(0)
-    near, U, rest = _ritz(matrix, columns)
-    U = U[:, np.linalg.norm(rest, axis=0) <= NEARLY * size]
-    if not U.shape[1]:
-        return None
-    flipped = deflated(lambda x: size * x - matrix @ x, U, n)
-    start = outside(rng.standard_normal(n), U)
-    try:
-        found = sp.linalg.eigsh(flipped, 1, which="LA", tol=1e-4, v0=start, return_eigenvectors=False, maxiter=60)
-    except sp.linalg.ArpackError:
-        return None
-    gap = size - float(found[0])
     least_seen = CHANCE / np.sqrt(2 * n / np.pi)
-    if gap <= 0:
-        return None
-    low = 0.8 * gap
-    # What the columns have of other eigenvectors is filtered away first; it enters the bound squared.
-    filtering = int(np.ceil(FILTERED / np.arccosh(1 + 2 * low / (size - low))))
-    degree = int(np.ceil(np.log(2 / least_seen) / np.arccosh(1 + 0.8 * gap / (size - low))))
-    if degree > MOST_PRODUCTS:
-        return None
-    near, U, rest = _ritz(matrix, chebyshev(matrix, U, filtering, low, size))
+    near, U, rest = _ritz(matrix, columns)
+    keep = np.linalg.norm(rest, axis=0) <= NEARLY * size
+    while not keep.all() or not filtered:
+        U = U[:, keep]
+        if not U.shape[1]:
+            return None
+        flipped = deflated(lambda x, U=U: size * x - matrix @ x, U, n)
+        start = outside(rng.standard_normal(n), U)
+        try:
+            found = sp.linalg.eigsh(flipped, 1, which="LA", tol=1e-4, v0=start, return_eigenvectors=False, maxiter=60)
+        except sp.linalg.ArpackError:
+            return None
+        gap = size - float(found[0])
+        if gap <= 0:
+            return None
+        low = 0.8 * gap
+        degree = int(np.ceil(np.log(2 / least_seen) / np.arccosh(1 + 0.8 * gap / (size - low))))
+        if degree > MOST_PRODUCTS:
+            return None
+        # What the columns have of other eigenvectors is filtered away first; it enters the bound squared. Those that
+        # it does not make eigenvectors belong to the complement.
+        filtering = int(np.ceil(FILTERED / np.arccosh(1 + 2 * low / (size - low))))
+        near, U, rest = _ritz(matrix, chebyshev(matrix, U, filtering, low, size))
+        keep, filtered = np.linalg.norm(rest, axis=0) <= CLEARLY * size, True
     coupling = float(np.linalg.norm(rest, 2))
     x = outside(rng.standard_normal(n), U)
     grown = chebyshev(deflated(lambda x: matrix @ x, U, n), x / np.linalg.norm(x), degree, low, size)

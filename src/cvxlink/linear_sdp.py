@@ -303,6 +303,12 @@ class LinearSDP(Problem):
             least = -np.inf if K is None else _least_at_most(K)
         return K if K is not None and least > 1e-9 and self.inequalities_hold(self.rows_of(K)) else None
 
+    @cached_property
+    def room(self) -> float:
+        """A lower bound on the least eigenvalue of the interior point."""
+        assert self.interior_point is not None
+        return _least_at_most(self.interior_point)
+
     def value(self, K: Matrix) -> float:
         """Return ⟨C, K⟩ + c₀."""
         return inner(self.C, K) + self.offset

@@ -336,6 +336,8 @@ def _below(matrix: sp.csr_array, v: np.ndarray | None, size: float) -> tuple[Any
     x = np.random.default_rng(0).standard_normal(n)
     for _ in range(KRYLOV):
         x = outside(outside(x, fixed), basis)
+        if np.linalg.norm(x) <= 1e-8 * size:  # as for a multiple of the identity
+            break
         basis = np.column_stack([basis, x / np.linalg.norm(x)])
         x = matrix @ basis[:, -1]
     basis = np.linalg.qr(basis)[0]

@@ -170,7 +170,7 @@ class Face:
         if interior is None or v is None:
             return None
         correction = sdp.adjoint(-v)
-        room, inside = least_eigenvalue(interior)[0], sdp.rows_of(interior)
+        room, inside = sdp.room, sdp.rows_of(interior)
         if isinstance(near, Congruence):
             # TMTᵀ is semidefinite if M is; the correction, which is sparse, lowers no eigenvalue by more than its norm.
             middle = least_eigenvalue(near.M)
