@@ -194,11 +194,6 @@ class PropagatedLinks:
         """The points in links."""
         return np.flatnonzero(np.diff(self.Y.indptr))
 
-    @cached_property
-    def products(self) -> int:
-        """How many columns are multiplied by L for one look at entries."""
-        return self.terms.degree * len(self._links[0])
-
     # ------------------------------------------------------------------ inside, with neighbours near each other
 
     @cached_property
