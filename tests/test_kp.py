@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import cvxlink as cl
 from conftest import SOLVERS, RewrittenPCP, path_graph, random_points, star_graph
-from cvxlink.linear_sdp import read_declaration
 from cvxlink.matrices import Congruence
+from cvxlink.reading import read_declaration
 from test_links import consistent_links
 from test_reductions import random_graph
 

@@ -26,7 +26,7 @@ def test_it_says_where_from_what_kind_and_how():
     text = str(cl.methods())
     for method in rows.values():
         assert all(cell and cell in text for cell in method.cells())
-    assert len({len(line) for line in text.splitlines()}) > 1 and max(map(len, text.splitlines())) < 190
+    assert len({len(line) for line in text.splitlines()}) > 1 and max(map(len, text.splitlines())) < 180
 
 
 def test_every_method_runs_on_the_same_graph_links_and_labels(small_iris):

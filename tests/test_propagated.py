@@ -116,12 +116,11 @@ def test_clustering_from_what_is_kept(digits):
 
 
 def test_large_problems_take_it_by_themselves(monkeypatch):
-    from cvxlink.backends import lyapunov, propagation
+    from cvxlink.backends import lyapunov
 
     X, y = cl.datasets.blobs(60, 3, random_state=0)
     links = cl.Links.sample(y, n_links=10, random_state=0)
-    for module in (lyapunov, propagation):
-        monkeypatch.setattr(module, "LARGEST_BY_CHOICE", 50)
+    monkeypatch.setattr(lyapunov, "LARGEST_BY_CHOICE", 50)
     for formulation in (cl.SRCP, cl.E2CP):
         plan = formulation(cl.Graph.knn(X), links).explain()
         assert plan.route.name == ROUTE and "strongest pairs" in str(plan)

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 import cvxlink as cl
 from conftest import RewrittenPCP, path_graph
-from cvxlink.linear_sdp import LinearSDP, read_declaration
+from cvxlink.linear_sdp import LinearSDP
+from cvxlink.reading import read_declaration
 from test_links import consistent_links
 from test_problem import Boxed, MaxCut, SoftCorrelation
 

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from .errors import CvxlinkError
 from .factorisation import positive_definite_factors
 from .matrices import Congruence, as_dense
-from .spectrum import chebyshev, deflated, norm_bound, outside, smallest_eigenpairs
+from .spectrum import chebyshev, deflated, norm_bound, outside, ritz, smallest_eigenpairs
 
 # Up to this order, and for matrices that are not sparse, all eigenvalues are computed.
 DENSE_EIGENVALUES = 500
@@ -76,14 +76,6 @@ def least_eigenvalue(matrix: Any, columns: np.ndarray | None = None) -> Least:
     return Least(guess, min(margin, guess + size))
 
 
-def _ritz(matrix: Any, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the Ritz values on the span of columns, in increasing order, their vectors and what these leave."""
-    U = np.linalg.qr(columns)[0]
-    values, turned = np.linalg.eigh(U.T @ (matrix @ U))
-    U = U @ turned
-    return values, U, matrix @ U - U * values
-
-
 def apart_from(columns: np.ndarray, matrix: sp.csr_array) -> Least | None:
     r"""Return a lower bound on the least eigenvalue that is almost certain, by products alone; None if in vain.
 
@@ -98,7 +90,7 @@ def apart_from(columns: np.ndarray, matrix: sp.csr_array) -> Least | None:
     n, size, filtered = matrix.shape[0], norm_bound(matrix), False
     rng = np.random.default_rng(0)
     least_seen = CHANCE / np.sqrt(2 * n / np.pi)
-    near, U, rest = _ritz(matrix, columns)
+    near, U, rest = ritz(matrix.dot, columns)
     keep = np.linalg.norm(rest, axis=0) <= NEARLY * size
     while not keep.all() or not filtered:
         U = U[:, keep]
@@ -120,7 +112,7 @@ def apart_from(columns: np.ndarray, matrix: sp.csr_array) -> Least | None:
         # What the columns have of other eigenvectors is filtered away first; it enters the bound squared. Those that
         # it does not make eigenvectors belong to the complement.
         filtering = int(np.ceil(FILTERED / np.arccosh(1 + 2 * low / (size - low))))
-        near, U, rest = _ritz(matrix, chebyshev(matrix, U, filtering, low, size))
+        near, U, rest = ritz(matrix.dot, chebyshev(matrix, U, filtering, low, size))
         keep, filtered = np.linalg.norm(rest, axis=0) <= CLEARLY * size, True
     coupling = float(np.linalg.norm(rest, 2))
     x = outside(rng.standard_normal(n), U)

@@ -151,7 +151,7 @@ class Problem(ABC):
 
     def linear_sdp(self) -> LinearSDP:
         """Return the program as data, min ⟨C, K⟩ over A(K) = b, K ⪰ 0; refuse if it is not of that kind."""
-        from .linear_sdp import read_declaration
+        from .reading import read_declaration
 
         if self.structure is not None:  # known without reading it
             raise ReductionRefused(self.structure.not_linear)

@@ -25,7 +25,7 @@ from scipy.sparse.csgraph import connected_components
 
 from .errors import InvalidInput
 from .matrices import entries
-from .spectrum import InOrder
+from .spectrum import InOrder, chebyshev_series
 
 # Bytes that the columns in work may take.
 MEMORY = 600_000_000
@@ -241,12 +241,8 @@ class PropagatedLinks:
             yield H.reshape(n, -1), np.tile(theta[first : first + width], len(c))
 
     def _recurrence(self, B: np.ndarray) -> Iterator[np.ndarray]:
-        """Yield T_a(L)B for a = 0, 1, …"""
-        before, now = B, self._scaled(B)
-        yield before
-        for _ in range(self.terms.degree):
-            yield now
-            before, now = now, 2 * self._scaled(now) - before
+        """Return T_a(L)B for a = 0, 1, …"""
+        return chebyshev_series(self._inside.matrix, B, self.terms.degree, 0.0, self.terms.high)
 
     def _scaled(self, B: np.ndarray) -> np.ndarray:
         """Return 2L/high − I, whose eigenvalues are between −1 and 1, times columns."""

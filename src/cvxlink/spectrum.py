@@ -7,6 +7,8 @@ eigenspace from where it starts, is looked for once more, or counted by Sylveste
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -127,13 +129,11 @@ def by_products(matrix: Any, count: int, v: np.ndarray | None = None, start: np.
 
 def _of_many(matrix: sp.csr_array, count: int, v: np.ndarray | None) -> Pairs | None:
     """Filter a block where few eigenvalues are wanted, as of clusters that are well apart; otherwise Lanczos first."""
-    found = by_filter(matrix, count, v, QUICKLY_FILTERED) if count <= FEW else None
-    if found is None:
-        inside = InOrder(matrix)
-        found = by_products(inside.matrix, count, None if v is None else v[inside.order])
-        if found is not None:
-            return found[0], inside.outer(found[1])
-    return by_filter(matrix, count, v) if found is None else found
+    inside = InOrder(matrix)
+    v = None if v is None else v[inside.order]
+    found = by_filter(inside.matrix, count, v, QUICKLY_FILTERED) if count <= FEW else None
+    found = found or by_products(inside.matrix, count, v) or by_filter(inside.matrix, count, v)
+    return None if found is None else (found[0], inside.outer(found[1]))
 
 
 def by_filter(matrix: sp.csr_array, count: int, v: np.ndarray | None = None, most: int = MOST_FILTERED) -> Pairs | None:
@@ -141,22 +141,19 @@ def by_filter(matrix: sp.csr_array, count: int, v: np.ndarray | None = None, mos
 
     A block does not care how close together the wanted eigenvalues are, only how far they are from those that follow,
     and with a few columns more than wanted none is missed. Its products with a matrix whose neighbours are near each
-    other in memory are several times as fast as so many single ones.
+    other in memory (:class:`InOrder`) are several times as fast as so many single ones.
     """
     n, size = matrix.shape[0], norm_bound(matrix)
-    inside = InOrder(matrix)
-    fixed = np.zeros((n, 0)) if v is None else v[inside.order, None]
+    fixed = np.zeros((n, 0)) if v is None else v[:, None]
     U = np.random.default_rng(0).standard_normal((n, count + max(5, count // 2)))
     low, degree, products = size / 4, 20, 0
     while products < most:
-        U = np.linalg.qr(outside(chebyshev(inside.matrix, outside(U, fixed), degree, low, size), fixed))[0]
-        image = outside(inside.matrix @ U, fixed)
-        eigenvalues, turned = np.linalg.eigh(U.T @ image)
-        U, image = U @ turned, image @ turned
-        off = float(np.linalg.norm(image - U * eigenvalues, axis=0)[:count].max())
+        filtered = chebyshev(matrix, outside(U, fixed), degree, low, size)
+        eigenvalues, U, rest = ritz(lambda U: outside(matrix @ U, fixed), outside(filtered, fixed))
+        off = float(np.linalg.norm(rest, axis=0)[:count].max())
         products += degree + 1
         if off <= FILTERED * size:
-            return eigenvalues[:count], inside.outer(U[:, :count])
+            return eigenvalues[:count], U[:, :count]
         low = float(eigenvalues[-1])
         rate = float(np.arccosh(1 + 2 * max(low - float(eigenvalues[count - 1]), 0.0) / (size - low)))
         wanted = np.log(off / (FILTERED * size)) / max(rate, 1e-12)
@@ -390,8 +387,25 @@ def outside(x: np.ndarray, away: np.ndarray) -> np.ndarray:
 
 def chebyshev(matrix: Any, x: np.ndarray, degree: int, low: float, high: float) -> np.ndarray:
     """Return T_k(M)x, for the Chebyshev polynomial that is at most 1 in size between low and high and grows outside."""
+    *_, last = deque(chebyshev_series(matrix, x, degree, low, high), maxlen=1)
+    return last
+
+
+def chebyshev_series(matrix: Any, x: np.ndarray, degree: int, low: float, high: float) -> Iterator[np.ndarray]:
+    """Yield T_0(M)x = x, T_1(M)x, … up to the degree, for the Chebyshev polynomials of the interval."""
     middle, half = (low + high) / 2, (high - low) / 2
-    before, now = x, (matrix @ x - middle * x) / half
-    for _ in range(degree - 1):
-        before, now = now, 2 / half * (matrix @ now - middle * now) - before
-    return now
+    before, now = x, x
+    yield x
+    for k in range(degree):
+        moved = (matrix @ now - middle * now) / half
+        before, now = now, 2 * moved - before if k else moved
+        yield now
+
+
+def ritz(product: Callable[[np.ndarray], np.ndarray], columns: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the Ritz values on the span of columns, in increasing order, their vectors and what these leave."""
+    U = np.linalg.qr(columns)[0]
+    image = product(U)
+    values, turned = np.linalg.eigh(U.T @ image)
+    U = U @ turned
+    return values, U, image @ turned - U * values

@@ -17,6 +17,7 @@ from abc import abstractmethod
 from dataclasses import replace
 from itertools import pairwise
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 
@@ -34,13 +35,12 @@ LARGEST_WRITTEN_OUT = 64
 MOST_ITERATIONS = 100_000
 
 
-class LyapunovRoute(StructuredRoute):
-    """What the three have in common."""
+class DenseLinks(StructuredRoute):
+    """A route that holds the whole matrix of propagated links."""
 
-    kind = Lyapunov
     largest = LARGEST
 
-    def cannot(self, structure: Lyapunov) -> str | None:
+    def cannot(self, structure: Any) -> str | None:
         """Return what is in the way."""
         if structure.n > self.largest:
             return f"{structure.n} points are too many for a dense matrix of propagated links (at most {self.largest})"
@@ -49,6 +49,12 @@ class LyapunovRoute(StructuredRoute):
     def suits(self, problem: Problem) -> bool:
         """Whether dense matrices are no burden."""
         return problem.structure.n <= LARGEST_BY_CHOICE
+
+
+class LyapunovRoute(DenseLinks):
+    """What the three have in common."""
+
+    kind = Lyapunov
 
     def run(self, problem: Problem, settings: Settings) -> Attempt:
         """Solve the equation."""

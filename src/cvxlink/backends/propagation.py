@@ -10,7 +10,7 @@ from ..propagated import MOST_PRODUCTS, PropagatedLinks, Separable, expected_deg
 from ..status import DEFAULT_ACCURACY, Status
 from ..structures import Harmonic, Lyapunov, Smoothing, TwoSided
 from .base import Attempt, Settings, StructuredRoute
-from .lyapunov import LARGEST, LARGEST_BY_CHOICE
+from .lyapunov import DenseLinks
 
 # What the polynomials may be off, as a share of the accuracy asked for.
 FAINTER = 1e-3
@@ -60,22 +60,12 @@ class OneSolve(Spread):
     kind = Smoothing
 
 
-class TwoPasses(Spread):
+class TwoPasses(DenseLinks, Spread):
     """Links: along columns, then along rows."""
 
     name = "two-passes"
     why = "one sparse system, solved for the columns and then for the rows"
     kind = TwoSided
-
-    def cannot(self, structure: TwoSided) -> str | None:
-        """Return what is in the way."""
-        if structure.n > LARGEST:
-            return f"{structure.n} points are too many for a dense matrix of propagated links (at most {LARGEST})"
-        return None
-
-    def suits(self, problem: Problem) -> bool:
-        """Whether dense matrices are no burden."""
-        return problem.structure.n <= LARGEST_BY_CHOICE
 
 
 class Factored(StructuredRoute):

@@ -87,7 +87,7 @@ class PropagatingProblem(LinkedGraphProblem):
     """A program whose variable F, n × n, holds what the links say about every pair of points."""
 
     takes = "soft links"
-    yields = "propagated links, affinity"
+    yields = "spread links, affinity"
     cluster_method = "spectral"
     yields_kernel = False
 

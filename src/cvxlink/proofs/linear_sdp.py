@@ -229,8 +229,9 @@ class Face:
 
     def least_of_slack(self, y: np.ndarray, K: Matrix) -> Least:
         """Return the least eigenvalue of the slack on blocks; for a solution K, its range is what belongs to it."""
-        near = self.point(K)
-        columns = near.factor() if isinstance(near, Congruence) else None
+        columns = None
+        if isinstance(K, Congruence) and isinstance(near := self.point(K), Congruence):
+            columns = near.factor()
         return least_eigenvalue(self.sdp.slack(self.multipliers(y)), columns)
 
     def point(self, K: Matrix) -> Matrix:

@@ -85,7 +85,8 @@ class Smoothing(Propagation):
         f = self.spread(self.Y)
         if self._extension.method == "factorisation" or not self.is_contraction:
             return f
-        return np.where(abs(f) > FAINT * abs(f).max(), f, self._step_by_step())
+        faint = abs(f) <= FAINT * abs(f).max()
+        return np.where(faint, self._step_by_step(), f) if faint.any() else f
 
     def _step_by_step(self) -> np.ndarray:
         """Iterate f ← α S f + (1 − α) y, from zero, until nothing that has arrived changes any more."""
@@ -106,7 +107,7 @@ class Smoothing(Propagation):
         """Whether I − L spreads: it has no negative entry, as that of a normalised Laplacian."""
         return bool(self._spreading.min() >= 0)
 
-    @property
+    @cached_property
     def _spreading(self) -> sp.csr_array:
         S = sp.csr_array(sp.eye_array(self.n) - self.L)
         S.data[abs(S.data) <= 1e-15] = 0  # what rounding leaves on the diagonal

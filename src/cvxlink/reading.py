@@ -1,0 +1,101 @@
+"""Reading a linear semidefinite program off a declaration."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+import scipy.sparse as sp
+
+from .errors import ReductionRefused
+from .linear_sdp import LinearSDP, Rows, Sense
+from .problem import Problem
+
+
+def read_declaration(problem: Problem) -> LinearSDP:
+    """Read a linear semidefinite program off a declaration, or refuse and say what stands against it."""
+    declaration = problem.declare()
+    if len(declaration.variables) != 1:
+        raise ReductionRefused(f"it has {len(declaration.variables)} variables, not one symmetric matrix")
+    (name, K), *_ = declaration.variables.items()
+    special = {key for key, value in K.attributes.items() if value is not None and value is not False}
+    if K.ndim != 2 or not K.is_symmetric() or not special <= {"symmetric", "PSD"}:
+        raise ReductionRefused(f"its variable {name} is not a plain symmetric matrix")
+    if isinstance(declaration.objective, cp.Maximize):
+        raise ReductionRefused("it maximises; declare the minimisation of the negative instead")
+    if not declaration.objective.args[0].is_affine():
+        raise ReductionRefused("its objective is not linear")
+    cone = None
+    if "PSD" in special:  # a name for it that no declared constraint has
+        cone = next(word for word in ("psd", f"{name} psd", f"{name} is psd") if word not in declaration.constraints)
+    K.save_value(np.zeros(K.shape))  # where the affine maps are evaluated: their values there are the offsets
+    cost, offset = _affine(declaration.objective.args[0], K)
+    rows = []
+    for key, group in declaration.constraints.items():
+        matrices, sides = [], []
+        senses: set[Sense] = set()
+        for term in group:
+            if isinstance(term, cp.constraints.PSD):
+                if not _is_the_variable(term.args[0], K):
+                    raise ReductionRefused(f"its constraint {key!r} is semidefinite in something else than {name}")
+                if cone is not None:
+                    raise ReductionRefused(f"it requires {name} to be semidefinite twice ({cone!r} and {key!r})")
+                if len(group) > 1:
+                    raise ReductionRefused(f"its constraint {key!r} mixes a semidefinite constraint with others")
+                cone = key
+                continue
+            if not isinstance(term, (cp.constraints.Equality, cp.constraints.Inequality, cp.constraints.Zero)):
+                raise ReductionRefused(f"its constraint {key!r} is of the kind {type(term).__name__}")
+            body = term.args[0] if isinstance(term, cp.constraints.Zero) else term.expr
+            if not body.is_affine():
+                raise ReductionRefused(f"its constraint {key!r} is not linear")
+            senses.add("<=" if isinstance(term, cp.constraints.Inequality) else "==")
+            A, constant = _affine(body, K)
+            matrices.append(A)
+            sides.append(0.0 - constant)  # and not −constant, which would make −0
+        if len(senses) > 1:
+            raise ReductionRefused(f"its constraint {key!r} mixes equations with inequalities; name them apart")
+        if matrices:
+            A = sp.csr_array(sp.vstack(matrices, format="csr"))
+            rows.append(Rows(key, A, np.concatenate(sides), senses.pop()))
+    if cone is None:
+        raise ReductionRefused(f"it does not require {name} to be positive semidefinite")
+    n = K.shape[0]
+    C = sp.csr_array(cost.reshape((n, n)))
+    return LinearSDP(C, tuple(rows), float(offset[0]), name, cone)
+
+
+def _affine(expression: Any, K: cp.Variable) -> tuple[sp.csr_array, np.ndarray]:
+    """Return A (a row an entry of the expression, symmetrised) and a with expression = A·vec(K) + a."""
+    n = K.shape[0]
+    constant = np.atleast_1d(np.asarray(expression.value, dtype=float)).ravel(order="F")
+    if K not in expression.variables():
+        return sp.csr_array((expression.size, n * n)), constant
+    gradient = sp.coo_array(_matrix(expression.grad[K]).T)
+    # CVXPY counts entries column by column; symmetrising makes that the same as row by row.
+    i, j = gradient.col % n, gradient.col // n
+    r = np.tile(gradient.row, 2)
+    A = sp.csr_array(
+        (np.tile(gradient.data / 2, 2), (r, np.concatenate([i * n + j, j * n + i]))),
+        shape=(expression.size, n * n),
+    )
+    A.sum_duplicates()
+    A.eliminate_zeros()
+    return A, constant
+
+
+def _matrix(gradient: Any) -> sp.csr_array:
+    """Return CVXPY's gradient as a matrix; for a 1 × 1 variable it is a number."""
+    return sp.csr_array(gradient if sp.issparse(gradient) else np.atleast_2d(gradient))
+
+
+def _is_the_variable(expression: Any, K: cp.Variable) -> bool:
+    """Whether an affine expression is K itself (CVXPY writes ``K >> 0`` as K + 0)."""
+    if not expression.is_affine() or expression.shape != K.shape:
+        return False
+    if np.any(expression.value):
+        return False
+    n = K.shape[0]
+    gradient = _matrix(expression.grad[K])
+    return abs(gradient - sp.eye_array(n * n)).nnz == 0
