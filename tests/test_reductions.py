@@ -252,3 +252,15 @@ def test_weak_duality_at_random_feasible_pairs(links, seed, other):
     declaration.variables["y"].value = y
     assert float(np.max(declaration.constraints["slack"][0].violation())) < 1e-8
     assert declaration.objective.value <= np.sum(dual.primal.C.toarray() * K) + 1e-8
+
+
+def test_many_points_do_not_overflow_the_numbers_of_entries():
+    n = 50_000  # n² is more than 32 bits hold
+    i = np.arange(n - 1)
+    W = sp.csr_array((np.ones(n - 1), (i, i + 1)), shape=(n, n))
+    problem = cl.PCP(cl.Graph.from_affinity(W + W.T), cl.Links(n, must=[(0, 1)], cannot=[(0, n - 1)]))
+    sdp = problem.explain().program.linear_sdp()
+    assert sdp.n == n - 1
+    points = np.sort(np.stack([sdp.A.indices // sdp.n, sdp.A.indices % sdp.n]), axis=0).T
+    expected = np.stack([np.arange(n - 1)] * 2, axis=1)
+    np.testing.assert_array_equal(np.unique(points, axis=0), np.unique([*expected, [0, n - 2]], axis=0))

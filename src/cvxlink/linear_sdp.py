@@ -124,7 +124,7 @@ class LinearSDP(Problem):
         for name, (pairs, value) in entries.items():
             m = len(pairs)
             if m:
-                i, j = pairs.T
+                i, j = pairs.T.astype(np.int64)  # n² may be more than 32 bits hold
                 r = np.tile(np.arange(m), 2)
                 columns = np.concatenate([i * n + j, j * n + i])
                 A = sp.csr_array((np.full(2 * m, 0.5), (r, columns)), shape=(m, n * n))

@@ -214,6 +214,7 @@ def _membership(blocks: np.ndarray, c: int) -> sp.csr_array:
 def _merged_columns(g: Rows, n: int, blocks: np.ndarray, c: int) -> sp.csr_array:
     """Return the coefficients on blocks, without those that cancel but for rounding."""
     part = g.A.tocoo()
+    blocks = blocks.astype(np.int64)  # c² may be more than 32 bits hold
     place = (part.row, blocks[part.col // n] * c + blocks[part.col % n])
     A = sp.csr_array((part.data, place), shape=(len(g), c * c))
     sizes = sp.csr_array((abs(part.data), place), shape=(len(g), c * c))
