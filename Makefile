@@ -4,10 +4,11 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: help demo test lint format bench clean
+.PHONY: help demo solvers test lint format bench clean
 
 help:
 	@echo "make demo    Iris with 18 links: PCP on every installed solver, a table and a picture"
+	@echo "make solvers the command-line solvers CSDP, SDPA and DSDP, from Debian's packages"
 	@echo "make test    the whole test suite"
 	@echo "make lint    ruff and mypy"
 	@echo "make bench   the reductions against the paper's form, as ratios (several minutes)"
@@ -18,11 +19,19 @@ $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "cvxlink needs Python 3.11 or newer; name one with: make PYTHON=/path/to/python3.11"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[plot,solvers,mosek,test,lint]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[plot,solvers,mosek,copt,test,lint]'
 	@touch $(READY)
 
 demo: $(READY)
 	$(BIN)/cvxlink demo
+
+# Programs of their own, of which the tests use those that are on the PATH.
+solvers:
+	@if command -v csdp && command -v sdpa && command -v dsdp5; then exit 0; fi; \
+	  command -v apt-get >/dev/null || \
+	    { echo "get csdp, sdpa and dsdp5 from your system's packages and put them on the PATH"; exit 1; }; \
+	  as_root=$$([ "$$(id -u)" = 0 ] || echo sudo); \
+	  $$as_root apt-get update -q && $$as_root apt-get install -y -q coinor-csdp sdpa dsdp
 
 test: $(READY)
 	$(BIN)/python -m pytest

@@ -12,6 +12,7 @@ import pytest
 import cvxlink as cl
 from conftest import SOLVERS
 from cvxlink.backends import cvxpy as backend
+from cvxlink.backends import running
 
 
 def test_the_solvers_the_tests_need_are_installed():
@@ -22,7 +23,7 @@ def test_the_solvers_the_tests_need_are_installed():
     ("name", "says"),
     [
         ("nosuch", "no solver named 'nosuch'; installed for these problems: .*CLARABEL"),
-        ("COPT", "COPT is not installed; get it with: pip install coptpy"),
+        ("GUROBI", "GUROBI is not installed; get it with: pip install gurobipy"),
         ("ECOS", "ECOS is not installed"),
         ("OSQP", "OSQP cannot take this program"),
     ],
@@ -61,7 +62,7 @@ def test_mosek_without_a_licence_is_unavailable_not_a_crash(small_pcp, monkeypat
 )
 def test_every_status_of_cvxpy_has_one_of_ours(reported, status):
     raw = backend.RawResult(status=reported, values={"x": np.zeros(2)})
-    assert backend._interpreted(raw, "X").status is status
+    assert backend.interpreted(raw, "X").status is status
 
 
 def test_cvxpy_knows_no_status_we_do_not():
@@ -71,7 +72,7 @@ def test_cvxpy_knows_no_status_we_do_not():
 
 def test_an_answer_without_values_is_an_error():
     raw = backend.RawResult(status="optimal", values={"x": None})
-    assert backend._interpreted(raw, "X").status is cl.Status.ERROR
+    assert backend.interpreted(raw, "X").status is cl.Status.ERROR
 
 
 @pytest.mark.parametrize(
@@ -164,13 +165,13 @@ def children() -> list[str]:
 def test_a_crash_in_the_child_is_an_error_with_its_signal(small_pcp, monkeypatch):
     import pickle
 
-    from cvxlink.backends import child
+    from cvxlink.backends import isolation
 
     class Aborts:
         def __reduce__(self):
             return os.abort, ()
 
-    monkeypatch.setattr(child.pickle, "dumps", lambda task: pickle._dumps(Aborts()))
+    monkeypatch.setattr(isolation.pickle, "dumps", lambda task: pickle._dumps(Aborts()))
     solution = small_pcp.solve(solver="CLARABEL", time_limit=30, strict=False)
     assert solution.status is cl.Status.ERROR
     assert "SIGABRT" in solution.reason
@@ -228,7 +229,7 @@ def test_a_verdict_that_can_be_refuted_is_not_passed_on(monkeypatch, small_pcp):
             raw.status = reported
             return raw
 
-        monkeypatch.setattr(backend, "call_cvxpy", lying)
+        monkeypatch.setattr(running, "call_cvxpy", lying)
         solution = small_pcp.solve(solver="CLARABEL", form="paper", strict=False)
         assert solution.status is cl.Status.ERROR
         assert "feasible point" in solution.reason or "bound the trace" in solution.reason

@@ -66,6 +66,10 @@ class SolverUnavailable(CvxlinkError):
     """The solver is not installed, has no licence, or cannot take this kind of program."""
 
 
+class InvalidFile(CvxlinkError):
+    """A file is malformed, cut short or not there; the message names the line where it can."""
+
+
 class DataUnavailable(CvxlinkError):
     """A data set is not at hand; the message says where it can be had."""
 

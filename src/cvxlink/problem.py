@@ -258,6 +258,9 @@ class Problem(ABC):
         accuracy: float | None = DEFAULT_ACCURACY,
         solver_options: Mapping[str, Any] | None = None,
         time_limit: float | None = None,
+        memory_limit: float | str | None = None,
+        isolate: bool = False,
+        threads: int | None = None,
         strict: bool = True,
         verbose: bool = False,
         random_state: Any = 0,
@@ -285,6 +288,14 @@ class Problem(ABC):
         time_limit : float, optional
             Seconds after which a solver is stopped, whatever it is doing (it runs in a child process); a route stops
             after the iteration it is in.
+        memory_limit : float or str, optional
+            Bytes, or "4GB": what a solver or route may take, all its processes together, before it is stopped (it runs
+            in a child process).
+        isolate : bool
+            Run the solver or route in a child process in any case: a crash then is an outcome, not the end of Python.
+        threads : int, optional
+            Pin dense algebra, and solvers that can be told, to so many threads. By default they run on as many as they
+            like here, and on one a core in a child process. The number is in ``solution.resources``.
         strict : bool
             Raise :class:`~cvxlink.SolveFailed` on anything but OPTIMAL and INACCURATE, and warn on the latter;
             otherwise return the solution to look at.
@@ -310,6 +321,9 @@ class Problem(ABC):
             accuracy=accuracy,
             solver_options=solver_options,
             time_limit=time_limit,
+            memory_limit=memory_limit,
+            isolate=isolate,
+            threads=threads,
             strict=strict,
             verbose=verbose,
             random_state=random_state,

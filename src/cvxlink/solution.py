@@ -19,6 +19,7 @@ from .propagated import entries_of
 from .status import Status
 
 if TYPE_CHECKING:
+    from .backends.base import Resources
     from .extension import Extension
 
 
@@ -204,6 +205,8 @@ class Solution(LearntKernel):
     history : tuple of floats
         How far off each iteration was, for routes that iterate: for spreading a bound on the distance to the solution,
         for the others the relative gap. Draw it with ``plotting.plot_convergence``.
+    resources : Resources or None
+        What it ran on: threads, whether in a process of its own, and the most memory that used.
     """
 
     problem: Problem
@@ -217,6 +220,7 @@ class Solution(LearntKernel):
     iterations: int | None = None
     options: dict[str, Any] = field(default_factory=dict)
     history: tuple[float, ...] = ()
+    resources: Resources | None = None
 
     @property
     def value(self) -> float:
@@ -339,6 +343,8 @@ class Solution(LearntKernel):
         if self.values and self.status.has_answer:
             lines += [f"measure        {number:.6g}   {name}" for name, number in self.measures.items()]
         lines.append(f"timings        {self.timings}")
+        if self.resources is not None:
+            lines.append(f"ran in         {self.resources}")
         return "\n".join(lines)
 
     __repr__ = __str__

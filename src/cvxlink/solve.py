@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import sys
 import warnings
 from collections.abc import Callable, Mapping
 from numbers import Real
@@ -11,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from .backends.base import Attempt, Progress, Settings
-from .backends.catalogue import tolerances
-from .backends.cvxpy import run
+from .backends.catalogue import solver_options as translated
+from .backends.isolation import Limits, available_threads
 from .backends.routes import ROUTES
+from .backends.running import run_route, run_solver
 from .certificate import Certificate
 from .errors import InaccurateWarning, InfeasibleProblem, InvalidInput, ReductionRefused, SolveFailed
 from .matrices import Arrays
@@ -23,11 +26,13 @@ from .proofs import certify
 from .proofs.linear_sdp import Face
 from .solution import LearntKernel, Solution, Timings
 from .status import DEFAULT_ACCURACY, Status
-from .validation import real_array
+from .validation import as_count, as_flag, real_array
 
 # An answer as wrong as this is no answer.
 HOPELESS = 0.5
 
+# Python with CVXPY takes about 200 MB before anything is solved.
+LEAST_MEMORY = 3e8
 LONGEST_LIMIT = 1e7  # about four months; threads cannot wait much longer
 
 
@@ -41,6 +46,9 @@ def solve(
     accuracy: float | None,
     solver_options: Mapping[str, Any] | None,
     time_limit: float | None,
+    memory_limit: float | str | None,
+    isolate: bool,
+    threads: int | None,
     strict: bool,
     verbose: bool,
     random_state: Any,
@@ -49,6 +57,8 @@ def solve(
 ) -> Solution:
     """Solve a problem; the parameters and their defaults are those of :meth:`cvxlink.Problem.solve`."""
     _check_arguments(accuracy, solver_options, time_limit, progress)
+    limits = Limits(time_limit, _bytes(memory_limit), None if threads is None else _thread_count(threads))
+    isolated = as_flag(isolate, "isolate") or memory_limit is not None
     began = perf_counter()
     try:
         plan = make_plan(problem, solver=solver, form=form, presolve=presolve, route=route)
@@ -60,18 +70,32 @@ def solve(
         return Solution(problem, Status.INFEASIBLE, str(contradiction), plan, spent)
     if plan.route is not None and solver_options:
         raise InvalidInput(f"the route {plan.route.name!r} takes no solver options; name the solver they are meant for")
-    _check_route(plan, progress, start)
+    _check_route(plan, progress, start, isolated)
     factor = None if start is None else _started(plan, start)
     reduce_seconds = perf_counter() - began
     options: dict[str, Any] = {}
     if plan.route is not None:
         settings = Settings(accuracy, time_limit, verbose, random_state, progress, factor)
-        attempt = plan.route.run(plan.program, settings)
+        attempt = run_route(plan.route, plan.program, settings, limits, isolated)
     else:
         assert plan.solver is not None
-        options = {**tolerances(plan.solver, accuracy), **(solver_options or {})}
-        attempt = run(plan.program, plan.solver, options, time_limit, verbose)
+        options = translated(plan.solver, accuracy, threads, solver_options or {})
+        # Nothing but the end of its process stops a solver in time.
+        isolated = isolated or time_limit is not None
+        attempt = run_solver(plan.program, plan.solver, options, limits, isolated, verbose)
+    return finished(plan, attempt, accuracy, options, reduce_seconds, strict)
 
+
+def finished(
+    plan: Plan,
+    attempt: Attempt,
+    accuracy: float | None,
+    options: dict[str, Any],
+    reduce_seconds: float = 0.0,
+    strict: bool = True,
+) -> Solution:
+    """Lift what a backend brought back, certify it, and judge it."""
+    problem = plan.problem
     began = perf_counter()
     status, reason, values, duals = _lifted(plan, attempt)
     lift_seconds = perf_counter() - began
@@ -82,9 +106,19 @@ def solve(
     timings = Timings(
         reduce_seconds, attempt.compile_seconds, attempt.solve_seconds, lift_seconds, perf_counter() - began
     )
-    arrays = Arrays(values), Arrays(duals)
     solution = Solution(
-        problem, status, reason, plan, timings, *arrays, certificate, attempt.iterations, options, attempt.history
+        problem,
+        status,
+        reason,
+        plan,
+        timings,
+        Arrays(values),
+        Arrays(duals),
+        certificate,
+        attempt.iterations,
+        options,
+        attempt.history,
+        attempt.resources,
     )
     if strict:
         _raise_or_warn(solution)
@@ -105,10 +139,36 @@ def _check_arguments(accuracy: Any, solver_options: Any, time_limit: Any, progre
             raise InvalidInput(f"{name!r} is no solver option but an argument of its own: solve({name}=…)")
 
 
-def _check_route(plan: Plan, progress: Any, start: Any) -> None:
+def _bytes(limit: Any) -> float | None:
+    """Return a limit of memory in bytes: a number, or one with a unit."""
+    if limit is None:
+        return None
+    if sys.platform != "linux":
+        raise InvalidInput("memory_limit needs Linux, where the memory of a process can be watched")
+    size = limit
+    if isinstance(limit, str):
+        found = re.fullmatch(r"\s*(\d+\.?\d*)\s*([kMGT]?)(i?)B\s*", limit)
+        size = (
+            None if found is None else float(found[1]) * (1024 if found[3] else 1000) ** " kMGT".index(found[2] or " ")
+        )
+    if not (isinstance(size, Real) and not isinstance(size, bool) and LEAST_MEMORY <= float(size) < np.inf):
+        raise InvalidInput(
+            f"memory_limit must be bytes, or a number with a unit such as '4GB', and at least "
+            f"{LEAST_MEMORY / 1e6:.0f} MB, which Python and CVXPY take; not {limit!r}"
+        )
+    return float(size)
+
+
+def _thread_count(threads: Any) -> int:
+    return as_count(threads, "threads", most=available_threads())
+
+
+def _check_route(plan: Plan, progress: Any, start: Any, isolated: bool) -> None:
     taken = f"the route {plan.route.name!r}" if plan.route else f"the solver {plan.solver}"
     if progress is not None and plan.route is None:
         raise InvalidInput(f"{taken} reports no progress through CVXPY; verbose=True lets it print")
+    if progress is not None and isolated:
+        raise InvalidInput("progress is reported from this process only; leave out isolate and memory_limit")
     if start is not None and not (plan.route and plan.route.starts_warm):
         able = " or ".join(repr(route.name) for route in ROUTES if route.starts_warm)
         raise InvalidInput(f"{taken} does not start from an earlier answer; name a route that does: {able}")

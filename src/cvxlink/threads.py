@@ -15,7 +15,17 @@ LEAST_ORDER = 500
 
 def threads_for(order: int) -> AbstractContextManager[Any]:
     """Return a context in which dense algebra of that order runs on one thread, or on as many as it did, if large."""
-    return _controller().limit(limits=1) if order < LEAST_ORDER else nullcontext()
+    return on_threads(1 if order < LEAST_ORDER else None)
+
+
+def on_threads(count: int | None) -> AbstractContextManager[Any]:
+    """Return a context in which dense algebra runs on so many threads; None: on as many as it did."""
+    return nullcontext() if count is None else _controller().limit(limits=count)
+
+
+def threads_in_use() -> int:
+    """Return on how many threads dense algebra runs now."""
+    return max((library["num_threads"] for library in _controller().info()), default=1)
 
 
 @lru_cache(maxsize=1)

@@ -81,6 +81,30 @@ class Settings:
 
 
 @dataclass(frozen=True)
+class Resources:
+    """What a solve ran on.
+
+    Attributes
+    ----------
+    threads : int
+        Threads of dense algebra.
+    isolated : bool
+        Whether it had a process of its own.
+    megabytes : float or None
+        The most memory that process used.
+    """
+
+    threads: int
+    isolated: bool = False
+    megabytes: float | None = None
+
+    def __str__(self) -> str:
+        threads = f"{self.threads} thread{'s' if self.threads != 1 else ''}"
+        peak = f", at most {self.megabytes:.0f} MB" if self.megabytes is not None else ""
+        return f"{'a process of its own' if self.isolated else 'this process'}, {threads}{peak}"
+
+
+@dataclass(frozen=True)
 class Attempt:
     """What a backend brings back: an outcome, and a point where there is one.
 
@@ -96,6 +120,7 @@ class Attempt:
     iterations: int | None = None
     history: tuple[float, ...] = ()
     is_heuristic: bool = False
+    resources: Resources | None = None
 
 
 class Route(ABC):

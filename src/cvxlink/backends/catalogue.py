@@ -1,8 +1,8 @@
-"""What there is to know about solvers: how to get them, what they take, their tolerances, when to use which."""
+"""What there is to know about solvers: how to get them, what they take, how to tell them, when to use which."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ from ..problem import Problem
 from ..reductions.dualisation import DualSDP
 from ..structures import Nearness
 from .base import interior_tolerance
+from .command_line import COMMAND_LINE
 
 # Clarabel factorises a dense block of order w as a matrix of order w²/2, SCS only takes eigenvalues of it. Measured
 # on PCP: without sparsity Clarabel takes minutes at order 141.
@@ -24,73 +25,214 @@ FEW_ROWS = 3
 SMALL_BLOCK = 30
 
 
+Options = dict[str, Any]
+
+
+def _tight(*names: str, factor: float = 1.0, least: float = 0.0) -> Callable[[float], Options]:
+    """Return how an interior-point code is told our accuracy, by options of these names."""
+    return lambda accuracy: dict.fromkeys(names, max(least, factor * interior_tolerance(accuracy)))
+
+
+def _mosek(accuracy: float) -> Options:
+    names = (f"MSK_DPAR_INTPNT_CO_TOL_{which}" for which in ("PFEAS", "DFEAS", "REL_GAP"))
+    return {"mosek_params": dict.fromkeys(names, interior_tolerance(accuracy))}
+
+
 @dataclass(frozen=True)
 class SolverNotes:
-    """How to get a solver, and how our accuracy is said in its options."""
+    """How to get a solver, what it is, and how our accuracy and threads are said in its options.
+
+    ``kind`` tells methods apart: where two solvers of different kinds agree, a mistake of one is unlikely. ``reports``
+    is what CVXPY passes on of a run.
+    """
 
     get: str
-    tolerances: Callable[[float], dict[str, Any]] | None = None
-    licence: str = "see its documentation for how to get one"
+    kind: str
+    licence: str
+    package: str = ""
+    tolerances: Callable[[float], Options] | None = None
+    threads: Callable[[int], Options] | None = None
+    limits: str = ""
+    reports: tuple[str, ...] = ("iterations", "time")
+    warm_start: bool = False
+    get_licence: str = "see its documentation for how to get one"
 
 
+INTERIOR, FIRST_ORDER, ACTIVE_SET = "interior point", "first order", "active set"
+EXTRA = "pip install 'cvxlink[solvers]'"
+DENSE = "dense semidefinite blocks up to about order 100"
 SOLVERS: dict[str, SolverNotes] = {
     "CLARABEL": SolverNotes(
-        "pip install clarabel",
-        lambda a: dict.fromkeys(("tol_gap_abs", "tol_gap_rel", "tol_feas"), interior_tolerance(a) / 10),
+        "comes with cvxlink",
+        INTERIOR,
+        "Apache-2.0",
+        "clarabel",
+        _tight("tol_gap_abs", "tol_gap_rel", "tol_feas", factor=0.1),
+        lambda count: {"max_threads": count},
+        DENSE,
     ),
-    # SCS's residuals enter the certified gap multiplied by the order of the matrix.
-    "SCS": SolverNotes("pip install scs", lambda a: {"eps_abs": a / 1000, "eps_rel": a / 1000, "max_iters": 100_000}),
+    "SCS": SolverNotes(
+        "comes with cvxlink",
+        FIRST_ORDER,
+        "MIT",
+        "scs",
+        # Its residuals enter the certified gap multiplied by the order of the matrix.
+        lambda a: {"eps_abs": a / 1000, "eps_rel": a / 1000, "max_iters": 100_000},
+        limits="few digits",
+        warm_start=True,
+    ),
     "CVXOPT": SolverNotes(
-        "pip install 'cvxlink[solvers]'",
-        lambda a: dict.fromkeys(
-            ("abstol", "reltol", "feastol"), max(1e-8, interior_tolerance(a))
-        ),  # below, it gives up
+        EXTRA,
+        INTERIOR,
+        "GPL-3.0",
+        "cvxopt",
+        _tight("abstol", "reltol", "feastol", least=1e-8),  # below, it gives up
+        limits=DENSE,
+        reports=(),
     ),
     "SDPA": SolverNotes(
-        "pip install 'cvxlink[solvers]'",
-        lambda a: dict.fromkeys(("epsilonStar", "epsilonDash"), 10 * interior_tolerance(a)),
+        EXTRA,
+        INTERIOR,
+        "GPL-2.0",
+        "sdpa-python",
+        _tight("epsilonStar", "epsilonDash", factor=10),
+        lambda count: {"numThreads": count},
+        "semidefinite blocks up to about order 2000",
+        reports=(),
+    ),
+    "CSDP": SolverNotes(
+        "apt install coinor-csdp",
+        INTERIOR,
+        "EPL-1.0",
+        tolerances=_tight("axtol", "atytol", "objtol"),
+        threads=lambda count: {"threads": count},
+        limits="semidefinite blocks up to about order 2000",
+    ),
+    "SDPA-CLI": SolverNotes(
+        "apt install sdpa",
+        INTERIOR,
+        "GPL-2.0",
+        tolerances=_tight("epsilonStar", "epsilonDash"),
+        threads=lambda count: {"threads": count},
+        limits="semidefinite blocks up to about order 2000",
+    ),
+    "DSDP": SolverNotes(
+        "apt install dsdp",
+        "dual scaling",
+        "DSDP licence (MIT-like)",
+        tolerances=_tight("gaptol"),
+        threads=lambda count: {"threads": count},
+        limits="semidefinite blocks up to about order 2000",
     ),
     "MOSEK": SolverNotes(
         "pip install 'cvxlink[mosek]', and a licence (free for academics)",
-        lambda a: {
-            "mosek_params": {
-                f"MSK_DPAR_INTPNT_CO_TOL_{which}": interior_tolerance(a) for which in ("PFEAS", "DFEAS", "REL_GAP")
-            }
-        },
-        "academics get one free from mosek.com; put the licence file where MOSEK looks for it, or name it in "
-        "MOSEKLM_LICENSE_FILE",
+        INTERIOR,
+        "commercial",
+        "mosek",
+        _mosek,
+        lambda count: {"mosek_params": {"MSK_IPAR_NUM_THREADS": count}},
+        get_licence="academics get one free from mosek.com; put the licence file where MOSEK looks for it, or name it "
+        "in MOSEKLM_LICENSE_FILE",
     ),
-    "COPT": SolverNotes("pip install coptpy, and a licence"),
+    "COPT": SolverNotes(
+        "pip install 'cvxlink[copt]'; small problems need no licence",
+        INTERIOR,
+        "commercial",
+        "coptpy",
+        _tight("FeasTol", "DualTol", "RelGap", least=1e-9),
+        lambda count: {"Threads": count},
+        "without a licence, small problems only",
+    ),
+    "OSQP": SolverNotes(
+        "comes with CVXPY",
+        FIRST_ORDER,
+        "Apache-2.0",
+        "osqp",
+        lambda a: {"eps_abs": a / 1000, "eps_rel": a / 1000, "max_iter": 100_000},
+        warm_start=True,
+    ),
+    "HIGHS": SolverNotes("comes with CVXPY", ACTIVE_SET, "MIT", "highspy", reports=("iterations", "time")),
+    "ECOS": SolverNotes("pip install ecos", INTERIOR, "GPL-3.0", "ecos", _tight("abstol", "reltol", "feastol")),
+    "PIQP": SolverNotes("pip install piqp", INTERIOR, "BSD-2-Clause", "piqp", _tight("eps_abs", "eps_rel")),
+    "PROXQP": SolverNotes(
+        "pip install proxsuite", FIRST_ORDER, "BSD-2-Clause", "proxsuite", _tight("eps_abs", "eps_rel")
+    ),
+    "QOCO": SolverNotes("pip install qoco", INTERIOR, "BSD-3-Clause", "qoco", _tight("abstol", "reltol")),
+    "GUROBI": SolverNotes(
+        "pip install gurobipy; small problems need no licence",
+        INTERIOR,
+        "commercial",
+        "gurobipy",
+        _tight("BarConvTol", "BarQCPConvTol", "FeasibilityTol", "OptimalityTol", least=1e-9),
+        lambda count: {"Threads": count},
+    ),
 }
 
 
-def takes_semidefinite(name: str) -> bool:
-    """Whether CVXPY can hand semidefinite constraints to the solver of that name."""
+# ------------------------------------------------------------------ what they take
+
+SEMIDEFINITE, LOGARITHMS, QUADRATIC = "semidefinite", "logarithms", "quadratic"
+CONES = {"SOC": "second-order", "PSD": SEMIDEFINITE, "SvecPSD": SEMIDEFINITE, "ExpCone": "exponential"}
+
+
+def cones_of(name: str) -> tuple[str, ...]:
+    """Return the cones that CVXPY, or a file, hands to a solver, besides linear inequalities."""
+    if name in COMMAND_LINE:
+        return (SEMIDEFINITE,)
     interface = SOLVER_MAP_CONIC.get(name)
-    # CVXPY has two classes for them, by how the triangle is stored.
-    return interface is not None and any("PSD" in cone.__name__ for cone in interface.SUPPORTED_CONSTRAINTS)
+    supported = [] if interface is None else [cone.__name__ for cone in interface.SUPPORTED_CONSTRAINTS]
+    return tuple(dict.fromkeys(CONES[cone] for cone in supported if cone in CONES))
+
+
+def kinds_of(name: str) -> tuple[str, ...]:
+    """Return the kinds of programs of this toolkit that a solver takes.
+
+    Quadratic ones it takes as such, by second-order cones, or by semidefinite ones.
+    """
+    cones = cones_of(name)
+    kinds = [SEMIDEFINITE] if SEMIDEFINITE in cones else []
+    if {SEMIDEFINITE, "exponential"} <= set(cones):
+        kinds.append(LOGARITHMS)
+    if name in SOLVER_MAP_QP or cones:
+        kinds.append(QUADRATIC)
+    return tuple(kinds)
+
+
+def known_solvers() -> list[str]:
+    """Return all solvers there are for these problems, installed or not: those with notes first."""
+    others = sorted({*SOLVER_MAP_CONIC, *SOLVER_MAP_QP} - set(SOLVERS))
+    return [*SOLVERS, *(name for name in others if kinds_of(name))]
+
+
+def installed_solvers() -> list[str]:
+    """Return what is installed of them, in the same order."""
+    here = {*cp.installed_solvers(), *(name for name, solver in COMMAND_LINE.items() if solver.path)}
+    return [name for name in known_solvers() if name in here]
+
+
+def takes_semidefinite(name: str) -> bool:
+    """Whether semidefinite constraints can be handed to the solver of that name."""
+    return SEMIDEFINITE in cones_of(name)
 
 
 def installed_sdp_solvers() -> list[str]:
     """Return the installed solvers that take semidefinite constraints."""
-    return [name for name in cp.installed_solvers() if takes_semidefinite(name)]
+    return [name for name in installed_solvers() if takes_semidefinite(name)]
 
 
 def capable_solvers(problem: cp.Problem) -> list[str]:
     """Return the installed solvers that take semidefinite constraints, and logarithms where the problem has any."""
     if not any(atom in EXP_ATOMS for atom in problem.atoms()):
         return installed_sdp_solvers()
-    return [name for name in installed_sdp_solvers() if _takes_logarithms(name)]
-
-
-def _takes_logarithms(name: str) -> bool:
-    return any("ExpCone" in cone.__name__ for cone in SOLVER_MAP_CONIC[name].SUPPORTED_CONSTRAINTS)
+    return [name for name in installed_sdp_solvers() if LOGARITHMS in kinds_of(name)]
 
 
 def require_solver(name: str) -> str:
-    """Return the solver's name as CVXPY spells it, or say how to get it."""
+    """Return the solver's name as it is spelt, or say how to get it."""
     key = str(name).upper()
     if key in cp.installed_solvers():
+        return key
+    if key in COMMAND_LINE and COMMAND_LINE[key].path:
         return key
     here = ", ".join(installed_sdp_solvers())
     if key in SOLVERS or key in SOLVER_MAP_CONIC or key in SOLVER_MAP_QP:
@@ -109,12 +251,21 @@ def require_semidefinite(solver: str) -> None:
         )
 
 
-def tolerances(solver: str, accuracy: float | None) -> dict[str, Any]:
-    """Return our accuracy in the solver's own options; none where we do not know them."""
-    notes = SOLVERS.get(solver)
-    if accuracy is None or notes is None or notes.tolerances is None:
-        return {}
-    return notes.tolerances(accuracy)
+def solver_options(
+    solver: str, accuracy: float | None, threads: int | None, given: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return our accuracy and threads in the solver's own options, where we know them, and those that were given."""
+    notes, options = SOLVERS.get(solver), Options()
+    parts = [given]
+    if notes is not None and threads is not None and notes.threads is not None:
+        parts.insert(0, notes.threads(threads))
+    if notes is not None and accuracy is not None and notes.tolerances is not None:
+        parts.insert(0, notes.tolerances(accuracy))
+    for part in parts:
+        for name, value in part.items():
+            inner = options.get(name)
+            options[name] = {**inner, **value} if isinstance(inner, dict) and isinstance(value, Mapping) else value
+    return options
 
 
 def choose_solver(program: Problem) -> tuple[str, str]:

@@ -9,7 +9,7 @@ import threading
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext, redirect_stdout
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
 
@@ -18,10 +18,10 @@ import numpy as np
 
 from ..declaration import Declaration
 from ..errors import SolverUnavailable
-from ..problem import Problem
 from ..status import Status
 from .base import Attempt
 from .catalogue import SOLVERS, SolverNotes, capable_solvers
+from .command_line import COMMAND_LINE
 
 STATUSES = {
     cp.OPTIMAL: Status.OPTIMAL,
@@ -34,27 +34,8 @@ STATUSES = {
     cp.USER_LIMIT: Status.LIMIT,
     cp.SOLVER_ERROR: Status.ERROR,
 }
-
-
-def run(
-    program: Problem,
-    solver: str,
-    options: Mapping[str, Any],
-    time_limit: float | None = None,
-    verbose: bool = False,
-) -> Attempt:
-    """Solve a declared program with one solver; with a time limit, in a child process that is stopped then."""
-    start = perf_counter()
-    declaration = program.declare()
-    declare_seconds = perf_counter() - start
-    if time_limit is None:
-        raw = call_cvxpy(declaration, solver, options, verbose)
-    else:
-        from .child import run_in_child
-
-        raw = run_in_child(declaration, solver, options, verbose, time_limit)
-    compile_seconds = declare_seconds + raw.compile_seconds
-    return replace(_interpreted(raw, solver), compile_seconds=compile_seconds, solve_seconds=raw.solve_seconds)
+# SDPA prints near convergence, COPT about its licence.
+CHATTY = ("SDPA", "COPT")
 
 
 @dataclass
@@ -71,8 +52,16 @@ class RawResult:
     iterations: int | None = None
     most_iterations: float = float("inf")
     capable: list[str] = field(default_factory=list)
-    limit: str | None = None
-    crashed: bool = False
+
+    def read_point(self, declaration: Declaration) -> None:
+        """Take the values of variables and multipliers from where CVXPY put them."""
+        self.values = {name: variable.value for name, variable in declaration.variables.items()}
+        sign = -1.0 if isinstance(declaration.objective, cp.Minimize) else 1.0
+        for name, group in declaration.constraints.items():
+            found = [_multiplier(term, sign) for term in group]
+            if any(dual is None for dual in found):
+                continue
+            self.duals[name] = found[0] if len(found) == 1 else np.concatenate([np.ravel(d, order="F") for d in found])
 
 
 def call_cvxpy(declaration: Declaration, solver: str, options: Mapping[str, Any], verbose: bool) -> RawResult:
@@ -81,13 +70,13 @@ def call_cvxpy(declaration: Declaration, solver: str, options: Mapping[str, Any]
     raw = RawResult()
     start = perf_counter()
     try:
-        with warnings.catch_warnings(), nullcontext() if verbose or solver != "SDPA" else _silent_stdout():
+        with warnings.catch_warnings(), nullcontext() if verbose or solver not in CHATTY else _silent_stdout():
             # "Solution may be inaccurate": the certificate says so, and by how much.
             warnings.filterwarnings("ignore", message="Solution may be inaccurate")
             # sdpa-python's own check of its answer struggles with small matrices and says so; ours replaces it.
             warnings.filterwarnings("ignore", category=RuntimeWarning, module="sdpap")
             warnings.filterwarnings("ignore", message="Python recalculation of primal")
-            problem.solve(solver=solver, verbose=verbose, **options)
+            problem.solve(solver=COMMAND_LINE.get(solver, solver), verbose=verbose, **options)
     except Exception as error:  # solvers raise whatever they like: their own errors, ArithmeticError, ValueError …
         raw.failure = str(error) or type(error).__name__
         raw.failure_module = type(error).__module__
@@ -98,19 +87,13 @@ def call_cvxpy(declaration: Declaration, solver: str, options: Mapping[str, Any]
     if raw.failure is None:
         raw.iterations = getattr(problem.solver_stats, "num_iters", None)
         raw.most_iterations = options.get("max_iters", float("inf"))
-        raw.values = {name: variable.value for name, variable in declaration.variables.items()}
-        sign = -1.0 if isinstance(declaration.objective, cp.Minimize) else 1.0
-        for name, group in declaration.constraints.items():
-            found = [_multiplier(term, sign) for term in group]
-            if any(dual is None for dual in found):
-                continue
-            raw.duals[name] = found[0] if len(found) == 1 else np.concatenate([np.ravel(d, order="F") for d in found])
+        raw.read_point(declaration)
     return raw
 
 
 @contextmanager
 def _silent_stdout() -> Iterator[None]:
-    """Keep SDPA from printing, as it does near convergence whatever its options say.
+    """Keep a solver from printing, as some do whatever their options say.
 
     Standard output belongs to the whole process, so this is done only where no other thread could be using it.
     """
@@ -146,9 +129,8 @@ def _multiplier(term: Any, sign: float) -> Any:
     return dual
 
 
-def _interpreted(raw: RawResult, solver: str) -> Attempt:
-    if raw.limit is not None:
-        return Attempt(Status.LIMIT, raw.limit)
+def interpreted(raw: RawResult, solver: str) -> Attempt:
+    """Return the outcome in our words."""
     if raw.failure is not None:
         _raise_if_unavailable(raw, solver)
         return Attempt(Status.ERROR, f"{solver}: {raw.failure}")
@@ -172,7 +154,7 @@ def _raise_if_unavailable(raw: RawResult, solver: str) -> None:
     message = " ".join(str(raw.failure).split()).rstrip(".")
     lowered = message.lower()
     if "license" in lowered or "licence" in lowered:
-        how = SOLVERS[solver].licence if solver in SOLVERS else SolverNotes.licence
+        how = SOLVERS[solver].get_licence if solver in SOLVERS else SolverNotes.get_licence
         raise SolverUnavailable(f"{solver} is installed but has no valid licence ({message}); {how}")
     # CVXPY's words where a solver lacks a cone or the like.
     if raw.failure_module.startswith("cvxpy") and (
