@@ -35,6 +35,8 @@ SOLVERS = ("SDPA", "CLARABEL", "CVXOPT", "SCS")
 LARGEST_FOR_SOLVERS = 3000
 METHOD_SIZES = (1000, 10_000, 100_000)
 METHODS = ("KP", "CCSR", "SRCP", "GFHF", "LLGC", "NCuts", "PCP")
+# What a solver may take.
+MEMORY = "16GB"
 CLASSES, DIMENSION, LINKS, LABELS = 5, 8, 300, 100
 
 
@@ -59,13 +61,13 @@ def pcp_instance(n: int) -> tuple[str, cl.PCP]:
 def pcp_cell(n: int, how: str, limit: float) -> dict:
     """Solve a PCP one way."""
     name, problem = pcp_instance(n)
-    options = {"accuracy": 1e-5} if how == LOW_RANK else {"solver": how, "form": "dual", "time_limit": limit}
+    options = {"accuracy": 1e-5} if how == LOW_RANK else {"solver": how, "form": "dual", "time_limit": limit, "memory_limit": MEMORY}
     start = time.perf_counter()
     solution = problem.solve(strict=False, **options)
     seconds = time.perf_counter() - start
     cell = {"data": name, "seconds": seconds, "status": str(solution.status), "megabytes": megabytes()}
-    if solution.status is cl.Status.LIMIT:
-        cell["seconds"] = limit
+    if solution.status in (cl.Status.LIMIT, cl.Status.ERROR):
+        cell["status"] = f"{solution.status}: {solution.reason.splitlines()[0][:80]}"
     elif solution.certificate is not None:
         cell["gap"], cell["value"] = solution.certificate.relative_gap, solution.value
     if how == LOW_RANK:
@@ -128,9 +130,9 @@ def pcp_table(cells: Cells) -> str:
     rows = []
     for n in sorted({cell["n"] for cell in cells.of("pcp")}):
         fast = cells.done.get(("pcp", n, LOW_RANK))
-        for cell in cells.of("pcp", n):
-            stopped = "> " if cell["status"] == "LIMIT" else ""
-            known = "seconds" in cell
+        for cell in sorted(cells.of("pcp", n), key=lambda cell: (LOW_RANK, *SOLVERS).index(cell["how"])):
+            stopped = "> " if cell["status"].startswith("LIMIT") else ""
+            known = "seconds" in cell and "ERROR" not in cell["status"]
             ratio = known and fast and f"{stopped}{cell['seconds'] / fast['seconds']:.0f}"
             per = "" if "product" not in cell else f"{cell['seconds'] / cell['product']:.0f}"
             rows.append(
@@ -190,12 +192,12 @@ def plots(cells: Cells) -> None:
     for part, key, names in (("pcp", "seconds", (LOW_RANK, *SOLVERS)), ("methods", "solve", METHODS)):
         figure, axes = plt.subplots(figsize=(7, 4.5))
         for name in names:
-            mine = sorted((c for c in cells.of(part) if c["how"] == name and key in c), key=lambda c: c["n"])
+            mine = sorted((c for c in cells.of(part) if c["how"] == name and key in c and "ERROR" not in c["status"]), key=lambda c: c["n"])
             if not mine:
                 continue
             n, seconds = [c["n"] for c in mine], [c[key] for c in mine]
             (line,) = axes.loglog(n, seconds, "o-", label=name)
-            stopped = [c["status"] == "LIMIT" for c in mine]
+            stopped = [c["status"].startswith("LIMIT") for c in mine]
             axes.plot(np.array(n)[stopped], np.array(seconds)[stopped], "^", color=line.get_color(), markersize=10)
         axes.set_xlabel("points")
         axes.set_ylabel("seconds" if part == "pcp" else "seconds to solve and certify")
