@@ -61,7 +61,11 @@ def pcp_instance(n: int) -> tuple[str, cl.PCP]:
 def pcp_cell(n: int, how: str, limit: float) -> dict:
     """Solve a PCP one way."""
     name, problem = pcp_instance(n)
-    options = {"accuracy": 1e-5} if how == LOW_RANK else {"solver": how, "form": "dual", "time_limit": limit, "memory_limit": MEMORY}
+    options = (
+        {"accuracy": 1e-5}
+        if how == LOW_RANK
+        else {"solver": how, "form": "dual", "time_limit": limit, "memory_limit": MEMORY}
+    )
     start = time.perf_counter()
     solution = problem.solve(strict=False, **options)
     seconds = time.perf_counter() - start
@@ -192,7 +196,10 @@ def plots(cells: Cells) -> None:
     for part, key, names in (("pcp", "seconds", (LOW_RANK, *SOLVERS)), ("methods", "solve", METHODS)):
         figure, axes = plt.subplots(figsize=(7, 4.5))
         for name in names:
-            mine = sorted((c for c in cells.of(part) if c["how"] == name and key in c and "ERROR" not in c["status"]), key=lambda c: c["n"])
+            mine = sorted(
+                (c for c in cells.of(part) if c["how"] == name and key in c and "ERROR" not in c["status"]),
+                key=lambda c: c["n"],
+            )
             if not mine:
                 continue
             n, seconds = [c["n"] for c in mine], [c[key] for c in mine]
@@ -201,7 +208,7 @@ def plots(cells: Cells) -> None:
             axes.plot(np.array(n)[stopped], np.array(seconds)[stopped], "^", color=line.get_color(), markersize=10)
         axes.set_xlabel("points")
         axes.set_ylabel("seconds" if part == "pcp" else "seconds to solve and certify")
-        axes.set_title("PCP (triangles: stopped)" if part == "pcp" else "Methods at many points")
+        axes.set_title("PCP (triangles: stopped for time or memory)" if part == "pcp" else "Methods at many points")
         axes.grid(True, which="both", alpha=0.3)
         axes.legend()
         figure.tight_layout()

@@ -13,6 +13,7 @@ from .errors import (
     InaccurateWarning,
     InconsistentLinks,
     InfeasibleProblem,
+    InvalidFile,
     InvalidInput,
     InvalidProblem,
     LinkWarning,
@@ -21,6 +22,7 @@ from .errors import (
     SolveFailed,
     SolverUnavailable,
 )
+from .exchange.programs import bring_back, read_program
 from .formulations import (
     CCSR,
     CSC,
@@ -48,6 +50,7 @@ from .proofs import certify
 from .reductions import Contraction, Dualisation, Elimination, Scaling
 from .soft_links import label_kernel
 from .solution import Solution, Timings
+from .solvers import solvers
 from .stationary import stationarity
 from .status import Status
 
@@ -81,6 +84,7 @@ __all__ = [
     "InaccurateWarning",
     "InconsistentLinks",
     "InfeasibleProblem",
+    "InvalidFile",
     "InvalidInput",
     "InvalidProblem",
     "LinkWarning",
@@ -97,6 +101,7 @@ __all__ = [
     "SolverUnavailable",
     "Status",
     "Timings",
+    "bring_back",
     "certify",
     "clustering",
     "datasets",
@@ -105,6 +110,8 @@ __all__ = [
     "methods",
     "metrics",
     "plotting",
+    "read_program",
     "sample_labels",
+    "solvers",
     "stationarity",
 ]

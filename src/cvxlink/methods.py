@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from .errors import InvalidInput
 from .formulations import (
     CCSR,
     CSC,
@@ -29,6 +28,7 @@ from .formulations import (
 from .graph import Graph
 from .links import Links
 from .problem import Problem
+from .tables import Table
 
 # The noise of the affinity propagation of Lu & Carreira-Perpiñán, where none is given.
 NOISE = 0.1
@@ -103,32 +103,11 @@ class Method:
         )
 
 
-class MethodTable(tuple[Method, ...]):
+class MethodTable(Table[Method]):
     """The methods, a row each; print it to read it."""
 
     columns = ("name", "paper", "kind of program", "forms", "routes", "takes", "yields")
-
-    def __str__(self) -> str:
-        rows = [self.columns, *(method.cells() for method in self)]
-        widths = [max(len(row[k]) for row in rows) for k in range(len(self.columns))]
-        lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-        lines.insert(1, "  ".join("-" * width for width in widths))
-        return "\n".join(lines)
-
-    __repr__ = __str__
-
-    def __getitem__(self, which: Any) -> Any:
-        """Return a row by its number or by its name."""
-        if not isinstance(which, str):
-            return super().__getitem__(which)
-        for method in self:
-            if method.name == which:
-                return method
-        raise InvalidInput(f"there is no method {which!r}; there are {', '.join(self.names())}")
-
-    def names(self) -> list[str]:
-        """Return the names."""
-        return [method.name for method in self]
+    noun = "method"
 
 
 def methods() -> MethodTable:

@@ -18,6 +18,8 @@ from .status import DEFAULT_ACCURACY
 from .validation import as_labels
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from .backends.base import Progress
     from .linear_sdp import LinearSDP
     from .matrices import Arrays, Matrix
@@ -330,6 +332,22 @@ class Problem(ABC):
             progress=progress,
             start=start,
         )
+
+    def export(self, path: Any, form: str | None = None, presolve: bool = True) -> Path:
+        """Write the program, as a solver would be given it, to a file for solvers elsewhere.
+
+        Parameters
+        ----------
+        path : path
+            ``*.dat-s`` for SDPA's sparse format, ``*.cbf`` for the Conic Benchmark Format. A file with ``.lift`` added
+            to that name is put beside it; with both, :func:`cvxlink.bring_back` makes a solution of this problem,
+            lifted and certified, of a result.
+        form, presolve
+            As in :meth:`solve`; by default the dual form where there is one, after the reductions.
+        """
+        from .exchange.programs import export
+
+        return export(self, path, form, presolve)
 
     # ------------------------------------------------------------------ printing
 

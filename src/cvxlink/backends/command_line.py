@@ -22,6 +22,7 @@ import numpy as np
 import scipy.sparse as sp
 from cvxpy import settings
 from cvxpy.constraints import PSD, NonNeg, Zero
+from cvxpy.error import SolverError
 from cvxpy.reductions.solvers.conic_solvers.conic_solver import ConicSolver
 
 from ..errors import CvxlinkError, InvalidFile
@@ -30,6 +31,8 @@ from ..exchange.sdpa_files import Result, read_result, write_sdpa
 from .isolation import available_threads, end_with_parent
 
 ELIMINATED = "eliminated"
+# A dense matrix of this order takes 130 MB, and these solvers hold a dozen.
+LARGEST_ORDER = 4000
 
 
 class ConeProgramSolver(ConicSolver):
@@ -57,9 +60,14 @@ class ConeProgramSolver(ConicSolver):
         c, d, A, b = problem.apply_parameters()
         A, b = sp.csr_array(A), np.ravel(b)
         zero, linear, orders = int(dims.zero), int(dims.nonneg), tuple(int(order) for order in dims.psd)
+        if max(orders, default=0) > LARGEST_ORDER:
+            raise SolverError(
+                f"it has a semidefinite block of order {max(orders)}, which is what quadratic terms become where there "
+                f"are no second-order cones, and this cannot be solved with more than {LARGEST_ORDER}"
+            )
         symmetric = _symmetriser(linear, orders)
         cones, side = sp.csr_array(symmetric @ A[zero:]), symmetric @ b[zero:]
-        eliminated = without_equations(np.ravel(c), A[:zero], b[:zero], cones, side, linear, orders)
+        eliminated = without_equations(np.ravel(c), A[:zero], b[:zero], cones, side, linear, orders, float(d))
         data = {settings.PARAM_PROB: problem, self.DIMS: dims, ELIMINATED: eliminated}
         back = {
             self.VAR_ID: problem.x.id,
@@ -133,9 +141,13 @@ class CommandLineSolver(ConeProgramSolver):
         """Write what it needs besides the program into the folder, and return the command line."""
         raise NotImplementedError
 
-    def version(self) -> str | None:
-        """Return the version, as the program or its package says it."""
-        return None
+    def version(self) -> str:
+        """Return the version that the program says it has, or nothing."""
+        done = subprocess.run(
+            [str(self.path)], stdin=subprocess.DEVNULL, capture_output=True, timeout=10, text=True, check=False
+        )
+        found = re.search(r"(?:CSDP|SDPA|DSDP)\D{0,60}?(\d+\.\d+(?:\.\d+)?)", done.stdout + done.stderr)
+        return found[1] if found else ""
 
     def outcome(self, code: int, printed: str, folder: Path) -> Outcome:
         """Read how it ended."""

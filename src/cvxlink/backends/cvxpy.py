@@ -158,6 +158,6 @@ def _raise_if_unavailable(raw: RawResult, solver: str) -> None:
         raise SolverUnavailable(f"{solver} is installed but has no valid licence ({message}); {how}")
     # CVXPY's words where a solver lacks a cone or the like.
     if raw.failure_module.startswith("cvxpy") and (
-        "could not be reduced" in lowered or "not supported" in lowered or "cannot solve" in lowered
+        "could not be reduced" in lowered or "not supported" in lowered or "cannot " in lowered
     ):
         raise SolverUnavailable(f"{solver} cannot take this program ({message}); try one of {', '.join(raw.capable)}")

@@ -111,9 +111,16 @@ class Eliminated:
 
 
 def without_equations(
-    c: np.ndarray, E: sp.csr_array, e: np.ndarray, A: sp.csr_array, b: np.ndarray, linear: int, orders: tuple[int, ...]
+    c: np.ndarray,
+    E: sp.csr_array,
+    e: np.ndarray,
+    A: sp.csr_array,
+    b: np.ndarray,
+    linear: int,
+    orders: tuple[int, ...],
+    offset: float = 0.0,
 ) -> Eliminated | None:
-    """Return min cᵀx over Ex + e = 0 and Ax + b in the cones as a cone program; None where the equations contradict."""
+    """Return min cᵀx + offset over Ex + e = 0 and Ax + b in the cones as a cone program; None on a contradiction."""
     n, size = len(c), 1 + abs(e).max(initial=0.0)
     # An equation in one variable gives that variable; the first one counts, the others must agree.
     alone = np.flatnonzero(np.diff(E.indptr) == 1)
@@ -157,5 +164,5 @@ def without_equations(
         return None
     new_A = sp.csr_array(A[:, free] + A[:, bound] @ T)
     new_A.eliminate_zeros()
-    program = ConeProgram(c[free] + T.T @ c[bound], new_A, b + A @ at, linear, orders, float(c @ at))
+    program = ConeProgram(c[free] + T.T @ c[bound], new_A, b + A @ at, linear, orders, offset + float(c @ at))
     return Eliminated(program, c, A, E, bound, free, T, t, np.concatenate([single, others[rows]]))

@@ -21,12 +21,12 @@ from ..errors import InvalidFile
 from .cone_program import ConeProgram
 
 # In the first line of files written here, so that one that was cut short is noticed.
-COUNTED = re.compile(r"cvxlink: (\d+) entries")
+COUNTED = re.compile(r"cvxlink: (\d+) entries; add (\S+) to the objective")
 NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eEdD][-+]?\d+)?|[-+]?(?:nan|inf)\w*", re.IGNORECASE)
 
 
 def write_sdpa(program: ConeProgram, path: Path) -> None:
-    """Write a program down; its offset goes into the first line, for people."""
+    """Write a program down; its offset goes into the first line, which solvers take for a comment."""
     rows, blocks, i, j = program.upper
     F = sp.csc_array(program.A[rows])
     constant = -program.b[rows]
@@ -92,7 +92,8 @@ def read_sdpa(path: Path) -> ConeProgram:
     twice = above != below
     rows, columns = np.concatenate([above, below[twice]]), np.concatenate([matrix, matrix[twice]])
     whole = sp.csc_array((np.concatenate([values, values[twice]]), (rows, columns)), shape=(total, m + 1))
-    return ConeProgram(np.array(costs), sp.csr_array(whole[:, 1:]), -whole[:, [0]].toarray().ravel(), linear, orders)
+    A, b = sp.csr_array(whole[:, 1:]), -whole[:, [0]].toarray().ravel()
+    return ConeProgram(np.array(costs), A, b, linear, orders, float(counted[2]) if counted else 0.0)
 
 
 @dataclass(frozen=True, eq=False)
