@@ -1,6 +1,6 @@
 """Convex programs for clustering with must-links and cannot-links."""
 
-from . import clustering, datasets, metrics, plotting
+from . import clustering, datasets, library, metrics, plotting
 from .backends.base import Progress
 from .backends.catalogue import installed_sdp_solvers
 from .certificate import Certificate
@@ -107,6 +107,7 @@ __all__ = [
     "datasets",
     "installed_sdp_solvers",
     "label_kernel",
+    "library",
     "methods",
     "metrics",
     "plotting",

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
 
 from . import __version__
 from .errors import CvxlinkError
@@ -17,11 +23,28 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+problems = typer.Typer(help="The library of instances with proven optima.", no_args_is_help=True)
+app.add_typer(problems, name="problems")
+
+Folder = Annotated[Path | None, typer.Option("--folder", help="A folder of TOML files of your own.")]
+Name = Annotated[str, typer.Argument(help="The name of an instance.")]
+Form = Annotated[str | None, typer.Option(help="One of the forms of the problem.")]
 
 
 @app.callback()
 def main() -> None:
     """Convex programs for clustering with must-links and cannot-links."""
+
+
+@contextmanager
+def _said_in_one_sentence() -> Iterator[Console]:
+    """Yield a console; what goes wrong is printed as a sentence, and ends the command with code 1."""
+    console = Console()
+    try:
+        yield console
+    except (CvxlinkError, OSError) as error:
+        Console(stderr=True).print(f"cvxlink: {error}", style="red", highlight=False, markup=False, soft_wrap=True)
+        raise typer.Exit(1) from error
 
 
 @app.command()
@@ -40,9 +63,180 @@ def demo(
     """Solve PCP on Iris with every installed solver, in the paper's form and in the reduced one."""
     from .demo import run
 
-    console = Console()
-    try:
+    with _said_in_one_sentence() as console:
         run(out, time_limit, console)
-    except (CvxlinkError, OSError) as error:
-        console.print(f"cvxlink: {error}", style="red", highlight=False)
-        raise typer.Exit(1) from error
+
+
+@app.command()
+def solvers(
+    check: Annotated[bool, typer.Option(help="Try each installed one on small problems.")] = True,
+    as_json: Annotated[bool, typer.Option("--json", help="For scripts.")] = False,
+) -> None:
+    """List the solvers there are: installed or not, what they take, and whether they work now."""
+    from .solvers import solvers as table_of_solvers
+
+    with _said_in_one_sentence() as console:
+        found = table_of_solvers(check)
+        if as_json:
+            typer.echo(json.dumps([asdict(solver) for solver in found], indent=2))
+            return
+        here = [solver for solver in found if solver.installed]
+        table = Table(title="Installed", caption="yes: a problem on ten points came out right just now")
+        for name in ("solver", "version", "kind", "licence", "semidefinite", "logarithms", "quadratic", "warm start"):
+            table.add_column(name, overflow="fold")
+        for solver in here:
+            kinds = (solver.works.get(kind, _taken(solver, kind, check)) for kind in KINDS)
+            warm = "yes" if solver.warm_start else "no"
+            table.add_row(solver.name, solver.version, solver.kind, solver.licence, *kinds, warm)
+        console.print(table)
+        table = Table(title="Not installed")
+        for name in ("solver", "licence", "takes", "how to get it"):
+            table.add_column(name, overflow="fold")
+        for solver in found:
+            if not solver.installed:
+                table.add_row(solver.name, solver.licence, ", ".join(solver.takes), solver.get)
+        console.print(table)
+        limits = [f"{solver.name}: {solver.limits}" for solver in here if solver.limits]
+        mute = [solver.name for solver in here if not solver.reports]
+        console.print("Sizes. " + "; ".join(limits) + ".", highlight=False)
+        if mute:
+            console.print(f"No iterations or time reported: {', '.join(mute)}.", highlight=False)
+
+
+KINDS = ("semidefinite", "logarithms", "quadratic")
+
+
+def _taken(solver: Any, kind: str, check: bool) -> str:
+    return "takes it" if kind in solver.takes and not check else "—"
+
+
+@app.command("bring-back")
+def bring_back(
+    program: Annotated[Path, typer.Argument(help="The file that was exported, with its .lift beside it.")],
+    result: Annotated[Path, typer.Argument(help="What a solver made of it: CSDP's, DSDP's or SDPA's result.")],
+    clusters: Annotated[int | None, typer.Option(min=1, help="Cluster, and print the labels.")] = None,
+) -> None:
+    """Lift and certify a result that was computed elsewhere."""
+    from .exchange.programs import bring_back
+
+    with _said_in_one_sentence() as console:
+        solution = bring_back(program, result, strict=False)
+        console.print(str(solution), highlight=False, soft_wrap=True, markup=False)
+        if clusters is not None:
+            typer.echo(" ".join(map(str, solution.cluster(clusters, random_state=0))))
+        if not solution.status.has_answer:
+            raise typer.Exit(1)
+
+
+# ---------------------------------------------------------------------- the library
+
+
+@problems.command("list")
+def list_problems(folder: Folder = None) -> None:
+    """List the instances."""
+    from . import library
+
+    with _said_in_one_sentence() as console:
+        good, broken = [], []
+        for name in library.names(folder):
+            try:
+                instance = library.load(name, folder)
+                instance.problem  # noqa: B018 — building it shows what is wrong
+                good.append(instance)
+            except CvxlinkError as error:
+                broken.append(str(error))
+        console.print(str(library.InstanceTable(good)), highlight=False, markup=False, soft_wrap=True)
+        for words in broken:
+            console.print(words, style="red", highlight=False, markup=False, soft_wrap=True)
+        if broken:
+            raise typer.Exit(1)
+
+
+@problems.command()
+def show(name: Name, folder: Folder = None) -> None:
+    """Show an instance: its program, why it is interesting, its optimum and the proof."""
+    from . import library
+
+    with _said_in_one_sentence() as console:
+        console.print(str(library.load(name, folder)), highlight=False, markup=False, soft_wrap=True)
+
+
+@problems.command()
+def solve(
+    name: Name,
+    folder: Folder = None,
+    solver: Annotated[str | None, typer.Option(help="A solver; by default a route of ours where one applies.")] = None,
+    form: Form = None,
+    route: Annotated[str | None, typer.Option(help="One of the routes of the problem.")] = None,
+    accuracy: Annotated[float, typer.Option(min=1e-15, max=0.5)] = 1e-6,
+    time_limit: Annotated[float | None, typer.Option(min=0.01, help="Seconds.")] = None,
+    memory_limit: Annotated[str | None, typer.Option(help="For example 4GB.")] = None,
+) -> None:
+    """Solve an instance, and compare with its optimum."""
+    from . import library
+
+    with _said_in_one_sentence() as console:
+        instance = library.load(name, folder)
+        solution = instance.problem.solve(
+            solver=solver,
+            form=form,
+            route=route,
+            accuracy=accuracy,
+            time_limit=time_limit,
+            memory_limit=memory_limit,
+            strict=False,
+        )
+        console.print(str(solution), highlight=False, markup=False, soft_wrap=True)
+        off = instance.reference.off(solution.value)
+        right = solution.status.has_answer and off <= instance.reference.tolerance
+        verdict = f"off by {off:.1e} of 1 + |value|, {'within' if right else 'more than'} the tolerance"
+        console.print(f"reference      {instance.reference.value:.12g}   {verdict}", highlight=False)
+        if not right:
+            raise typer.Exit(1)
+
+
+@problems.command()
+def verify(
+    names: Annotated[list[str] | None, typer.Argument(help="Names of instances; by default all.")] = None,
+    folder: Folder = None,
+    time_limit: Annotated[float, typer.Option(min=0.1, help="Seconds for each solve.")] = 120.0,
+) -> None:
+    """Prove the library again: solve, certify, compare; code 1 if a reference does not hold."""
+    from . import library
+
+    with _said_in_one_sentence() as console:
+        wanted = names or library.names(folder)
+        failed, total = [], 0.0
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+        with Progress(*columns, console=console, transient=True) as progress:
+            bar = progress.add_task("proving", total=len(wanted))
+            for verdict in library.verify(wanted, folder, time_limit):
+                gap = "no bound" if verdict.gap is None else f"gap {verdict.gap:.0e}"
+                text = f"{verdict.value:.10g}, {gap}" if verdict.holds else verdict.words
+                mark = "holds" if verdict.holds else "FAILS"
+                line = f"{verdict.name:<28} {mark}  {verdict.seconds:5.1f} s  {text}"
+                progress.console.print(line, highlight=False, markup=False, soft_wrap=True)
+                progress.update(bar, advance=1, description=verdict.name)
+                total += verdict.seconds
+                if not verdict.holds:
+                    failed.append(verdict.name)
+        console.print(f"{len(wanted) - len(failed)} of {len(wanted)} hold", highlight=False)
+        if failed:
+            console.print(f"not proven: {', '.join(failed)}", style="red", highlight=False)
+            raise typer.Exit(1)
+
+
+@problems.command()
+def export(
+    name: Name,
+    out: Annotated[Path | None, typer.Option(help="NAME.dat-s by default; *.cbf for the other format.")] = None,
+    form: Form = None,
+    presolve: Annotated[bool, typer.Option(help="Make it smaller first.")] = True,
+    folder: Folder = None,
+) -> None:
+    """Write the program of an instance to a file for solvers elsewhere."""
+    from . import library
+
+    with _said_in_one_sentence() as console:
+        path = library.load(name, folder).problem.export(out or Path(f"{name}.dat-s"), form, presolve)
+        console.print(f"{path}, and {path.name}.lift to bring a result back with: cvxlink bring-back", highlight=False)
