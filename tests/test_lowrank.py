@@ -12,6 +12,7 @@ import cvxlink as cl
 from cvxlink import eigenvalues, spectrum
 from cvxlink.backends import lowrank
 from cvxlink.matrices import Congruence
+from cvxlink.spectrum import norm_bound
 
 ROUTE = "low-rank"
 
@@ -237,6 +238,41 @@ def test_a_bound_by_products_sees_what_the_columns_hide(seed):
     matrix = sp.csr_array((Q * values) @ Q.T)
     least = eigenvalues.apart_from(Q[:, 1:4], matrix)  # the negative one is not among them
     assert least is None or least.value - least.margin <= -1e-3 + 1e-12
+
+
+@pytest.mark.parametrize("hidden", [-1e-3, 0.05])
+def test_a_bound_by_products_does_not_believe_lanczos(hidden, monkeypatch):
+    rng = np.random.default_rng(0)
+    Q = np.linalg.qr(rng.standard_normal((300, 300)))[0]
+    values = np.concatenate([[hidden], np.full(3, 0.1), rng.uniform(0.4, 2, 296)])
+    matrix = sp.csr_array((Q * values) @ Q.T)
+    # As if it had missed the hidden one, and found the next.
+    missed = np.array([norm_bound(matrix) - 0.4])
+    monkeypatch.setattr(eigenvalues.sp.linalg, "eigsh", lambda *_, **__: missed)
+    least = eigenvalues.apart_from(Q[:, 1:4], matrix)
+    assert least.value - least.margin <= hidden + 1e-12
+
+
+def test_a_bound_by_products_allows_for_columns_that_are_no_eigenvectors(monkeypatch):
+    rng = np.random.default_rng(0)
+    Q = np.linalg.qr(rng.standard_normal((300, 300)))[0]
+    matrix = sp.csr_array((Q * np.concatenate([np.zeros(3), rng.uniform(0.4, 2, 297)])) @ Q.T)
+    monkeypatch.setattr(eigenvalues, "FILTERED", 0)  # columns stay as they are
+    monkeypatch.setattr(eigenvalues, "CLEARLY", 0.1)
+    monkeypatch.setattr(eigenvalues, "NEARLY", 0.1)
+    columns = Q[:, :3] + 1e-4 * rng.standard_normal((300, 3))
+    least = eigenvalues.apart_from(columns, matrix)
+    # Their Ritz values are above zero by some 1e-6, which is no bound.
+    assert -1e-4 < least.value - least.margin <= 0
+
+
+def test_it_is_not_taken_where_no_kernel_is_strictly_feasible():
+    n = 260
+    graph = cl.Graph.from_affinity(sp.diags_array([np.ones(n - 1)] * 2, offsets=[-1, 1]))
+    problem = cl.PCP(graph, cl.Links(n, must=[(0, 1)], cannot=[(0, n - 1)]))
+    assert problem.explain().route.name == ROUTE
+    plan = problem.explain(presolve=False)
+    assert plan.route is None or plan.route.name != ROUTE
 
 
 def test_large_slacks_are_proven_by_products_or_factors(digits, monkeypatch):

@@ -67,6 +67,9 @@ def test_entries_rows_and_products_are_of_one_matrix(digits, monkeypatch):
     near = stored.nearby.tocoo()
     assert near.data == pytest.approx(F[near.row, near.col], abs=1e-8)
     assert abs(stored.nearby - stored.nearby.T).max() == 0
+    monkeypatch.setattr(propagated, "MEMORY", 8 * 300 * 20)  # rows of a few linked points at a time, too
+    near = problem.solve(route=ROUTE, accuracy=1e-7).values.stored["F"].nearby.tocoo()
+    assert near.data == pytest.approx(F[near.row, near.col], abs=1e-8)
 
 
 def test_what_is_kept_are_neighbours_links_and_the_strongest_pairs(digits):
