@@ -250,7 +250,7 @@ def test_a_bound_by_products_does_not_believe_lanczos(hidden, monkeypatch):
     missed = np.array([norm_bound(matrix) - 0.4])
     monkeypatch.setattr(eigenvalues.sp.linalg, "eigsh", lambda *_, **__: missed)
     least = eigenvalues.apart_from(Q[:, 1:4], matrix)
-    assert least.value - least.margin <= hidden + 1e-12
+    assert least is None or least.value - least.margin <= hidden + 1e-12
 
 
 def test_a_bound_by_products_allows_for_columns_that_are_no_eigenvectors(monkeypatch):
@@ -260,6 +260,7 @@ def test_a_bound_by_products_allows_for_columns_that_are_no_eigenvectors(monkeyp
     monkeypatch.setattr(eigenvalues, "FILTERED", 0)  # columns stay as they are
     monkeypatch.setattr(eigenvalues, "CLEARLY", 0.1)
     monkeypatch.setattr(eigenvalues, "NEARLY", 0.1)
+    monkeypatch.setattr(eigenvalues, "BLUNT", np.inf)
     columns = Q[:, :3] + 1e-4 * rng.standard_normal((300, 3))
     least = eigenvalues.apart_from(columns, matrix)
     # Their Ritz values are above zero by some 1e-6, which is no bound.
@@ -273,6 +274,74 @@ def test_it_is_not_taken_where_no_kernel_is_strictly_feasible():
     assert problem.explain().route.name == ROUTE
     plan = problem.explain(presolve=False)
     assert plan.route is None or plan.route.name != ROUTE
+
+
+def test_a_bound_by_products_is_given_up_where_factors_are_sharper(monkeypatch):
+    # In the plane the smallest eigenvalues are so close together that Lanczos's method does not see where they end.
+    X, y = cl.datasets.blobs(1500, 4, dimension=2, random_state=0)
+    problem = cl.PCP(cl.Graph.knn(X), cl.Links.sample(y, n_links=40, random_state=0))
+    monkeypatch.setattr(eigenvalues, "FACTORISED", 10)
+    gaps = []
+    certificate = problem.solve(route=ROUTE, accuracy=1e-6, progress=lambda p: gaps.append(p.gap)).certificate
+    assert certificate.relative_gap <= 1.2 * gaps[-1]
+
+
+@pytest.mark.parametrize("accuracy", [1e-7, 1e-9])
+def test_proofs_by_factors_are_sharp(accuracy):
+    X, y = cl.datasets.blobs(600, 4, dimension=5, random_state=0)
+    problem = cl.PCP(cl.Graph.knn(X), cl.Links.sample(y, n_links=40, random_state=0))
+    assert problem.solve(route=ROUTE, accuracy=accuracy).certificate.relative_gap <= accuracy
+
+
+def test_large_weights_do_no_harm():
+    n, i = 600, np.arange(600)
+    ring = sp.csr_array((np.ones(n), (i, (i + 1) % n)), shape=(n, n))
+    links = cl.Links(n, cannot=[(0, n // 2)])
+    values = [
+        cl.PCP(cl.Graph.from_affinity(w * (ring + ring.T)), links, normalized=False).solve(strict=False).value / w
+        for w in (1.0, 1e12)
+    ]
+    assert values[0] == pytest.approx(2 * n * (1 - np.cos(np.pi / n)), rel=1e-3)
+    assert values[1] == pytest.approx(values[0], rel=1e-3)
+
+
+@pytest.mark.parametrize("kind", ["one place", "two places", "other links", "tiny", "huge"])
+def test_a_start_that_does_not_fit_does_no_harm(digits, kind):
+    graph, y = digits
+    rng = np.random.default_rng(0)
+    problem = cl.PCP(graph, cl.Links.sample(y, n_links=60, random_state=0))
+    start = {
+        "one place": lambda: np.ones((graph.n, 1)),
+        "two places": lambda: np.where((y < 5)[:, None], [1.0, 0.0], [0.0, 1.0]),
+        "other links": lambda: cl.PCP(graph, cl.Links.sample(rng.permutation(y), n_links=60, random_state=0)).solve(),
+        "tiny": lambda: 1e-200 * rng.standard_normal((graph.n, 3)),
+        "huge": lambda: 1e200 * rng.standard_normal((graph.n, 3)),
+    }[kind]()
+    solution = problem.solve(route=ROUTE, start=start)
+    assert solution.status is cl.Status.OPTIMAL
+    assert "a start of its own" in solution.reason
+
+
+def test_a_kernel_is_no_start(digits):
+    graph, y = digits
+    problem = cl.PCP(graph, cl.Links.sample(y, n_links=30, random_state=0))
+    for start in (np.zeros((graph.n, 3)), problem.solve().kernel):
+        with pytest.raises(cl.InvalidInput, match="fewer columns than rows, and not zero"):
+            problem.solve(route=ROUTE, start=start)
+
+
+def test_arrays_and_programs_that_do_not_fit_are_refused(digits, monkeypatch):
+    from cvxlink import plan, solution
+
+    graph, y = digits
+    problem = cl.PCP(graph, cl.Links.sample(y, n_links=30, random_state=0))
+    answer = problem.solve(route=ROUTE)
+    monkeypatch.setattr(solution, "LARGEST_ARRAY", 100)
+    with pytest.raises(cl.InvalidInput, match="solution.factor"):
+        answer.kernel  # noqa: B018
+    monkeypatch.setattr(plan, "LARGEST_FOR_CVXPY", 100)
+    with pytest.raises(cl.InvalidInput, match="more than CVXPY.*'low-rank'"):
+        problem.explain(solver="SCS")
 
 
 def test_large_slacks_are_proven_by_products_or_factors(digits, monkeypatch):

@@ -90,6 +90,26 @@ def test_what_is_kept_are_neighbours_links_and_the_strongest_pairs(digits):
         assert kept[point, strongest[others[strongest] > 1e-12]].all()
 
 
+def test_links_that_join_too_many_points_are_refused(digits, monkeypatch):
+    from cvxlink.backends import propagation
+
+    graph, y = digits
+    problem = cl.SRCP(graph, cl.Links.sample(y, n_links=60, random_state=0))
+    monkeypatch.setattr(propagation, "LARGEST_COMPONENT", 3)
+    with pytest.raises(cl.FormUnavailable, match="points in one piece.*fewer links"):
+        problem.solve(route=ROUTE)
+
+
+def test_entries_that_are_asked_for_wrongly(digits):
+    graph, y = digits
+    solution = cl.SRCP(graph, cl.Links.sample(y, n_links=60, random_state=0)).solve(route=ROUTE)
+    with pytest.raises(cl.InvalidInput, match="2 and 3"):
+        solution.propagated_at([0, 1], [0, 1, 2])
+    assert solution.propagated_at([], []).shape == (0,)
+    with pytest.raises(cl.InvalidInput, match="no steps to report"):
+        solution.problem.solve(route=ROUTE, progress=print)
+
+
 def test_far_edges_keep_their_weights():
     # On a long path nothing arrives at the far end, and its edges must not be lost.
     W = sp.diags_array([np.full(399, 0.5)] * 2, offsets=[-1, 1])

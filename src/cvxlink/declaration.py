@@ -45,9 +45,9 @@ class Sizes:
     def __str__(self) -> str:
         parts = [f"{self.unknowns} unknowns"]
         if self.equations:
-            parts.append(f"{self.equations} equations")
+            parts.append(f"{self.equations} equation{'s' if self.equations > 1 else ''}")
         if self.inequalities:
-            parts.append(f"{self.inequalities} inequalities")
+            parts.append(f"{self.inequalities} inequalit{'ies' if self.inequalities > 1 else 'y'}")
         parts += [f"semidefinite of order {order}" for order in self.psd]
         return ", ".join([*parts, *self.other])
 

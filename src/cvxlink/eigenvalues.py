@@ -18,15 +18,19 @@ DENSE_EIGENVALUES = 500
 SPARSE = 0.1
 # Up to this order a factorisation proves that nothing lies below; its factors are not always sparse.
 FACTORISED = 5000
+# A bound by products is given up where it is further off the least Ritz value than this share of it.
+BLUNT = 0.1
 # How likely it may be that a proof by a random vector fails, and the most products it may take.
 CHANCE = 1e-12
-MOST_PRODUCTS = 20_000
+MOST_PRODUCTS = 5000
 # Columns whose images are farther from multiples of them than this, relative to the norm, are no eigenvectors.
 NEARLY = 1e-3
 # After filtering they must be nearer.
 CLEARLY = 1e-6
-# By a factor of e to this what is not wanted in them is reduced.
+# By a factor of e to this what is not wanted in them is reduced at a time, until what it lowers the bound by is
+# negligible, relative to the norm.
 FILTERED = 10
+NEGLIGIBLE = 1e-13
 
 
 class Least(NamedTuple):
@@ -60,7 +64,7 @@ def least_eigenvalue(matrix: Any, columns: np.ndarray | None = None) -> Least:
         if likely is not None:
             return likely
     size, identity = norm_bound(matrix), sp.eye_array(n)
-    guess, below, margin = 0.0, 0.0, 1e-10 * size
+    guess, below, margin = 0.0, 0.0, 4 * n * float(np.finfo(float).eps) * size
     with suppress(CvxlinkError):  # without convergence the bisection below does all the work
         values, vectors = smallest_eigenpairs(matrix, 1)
         guess, u = float(values[0]), vectors[:, 0]
@@ -114,11 +118,19 @@ def apart_from(columns: np.ndarray, matrix: sp.csr_array) -> Least | None:
         filtering = int(np.ceil(FILTERED / np.arccosh(1 + 2 * low / (size - low))))
         near, U, rest = ritz(matrix.dot, chebyshev(matrix, U, filtering, low, size))
         keep, filtered = np.linalg.norm(rest, axis=0) <= CLEARLY * size, True
+    # With the rest of the matrix they are coupled by so much, which lowers the bound by the square over the gap.
     coupling = float(np.linalg.norm(rest, 2))
+    while coupling**2 > NEGLIGIBLE * size * low:
+        near, U, rest = ritz(matrix.dot, chebyshev(matrix, U, filtering, low, size))
+        before, coupling = coupling, float(np.linalg.norm(rest, 2))
+        if coupling > before / 2:  # as far as rounding lets it
+            break
     x = outside(rng.standard_normal(n), U)
     grown = chebyshev(deflated(lambda x: matrix @ x, U, n), x / np.linalg.norm(x), degree, low, size)
     at_most = np.cosh(np.arccosh(max(1.0, float(np.linalg.norm(grown)) / least_seen)) / degree)
     apart = low - (size - low) / 2 * (at_most - 1)
     least = (near[0] + apart) / 2 - np.hypot((near[0] - apart) / 2, coupling)
+    if near[0] - least > BLUNT * (abs(near[0]) + 1e-9 * size):  # Lanczos's method did not see where the others begin
+        return None
     rounding = float(np.finfo(float).eps) * (np.sqrt(n) * size + degree * size)
     return Least(float(least), rounding, f", with probability 1 − {CHANCE:g} by {degree} products")

@@ -16,6 +16,9 @@ from .reductions import Contraction, Dualisation, Elimination, Reduction, Scalin
 from .reductions.base import Lift, Values
 from .validation import as_flag
 
+# CVXPY writes down an entry for each pair; at order 9298 it needed more than 24 GB.
+LARGEST_FOR_CVXPY = 6000
+
 
 @dataclass(frozen=True, eq=False)
 class Step:
@@ -128,7 +131,15 @@ def make_plan(
 
 
 def _cvxpy_plan(problem: Problem, steps: list[Step], program: Problem, form: str, solver: str | None) -> Plan:
-    if solver and program.sizes.psd:
+    order = max(program.sizes.psd, default=0)
+    if order > LARGEST_FOR_CVXPY:
+        routes = " or ".join(map(repr, routes_of(problem)))
+        raise InvalidInput(
+            f"a semidefinite constraint of order {order} is more than CVXPY and its solvers can hold (at most "
+            f"{LARGEST_FOR_CVXPY}); "
+            + (f"leave out solver and form, and take route {routes}" if routes else "take fewer points")
+        )
+    if solver and order:
         require_semidefinite(solver)
     name, why = (solver, "as asked for") if solver else choose_solver(program)
     return Plan(problem, tuple(steps), program, why, form=form, solver=name)

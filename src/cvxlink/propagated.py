@@ -35,6 +35,8 @@ LARGEST_ARRAY = 15_000
 MOST_PRODUCTS = 2000
 # Pairs whose entries are computed at once.
 PAIRS = 20_000
+# All eigenvectors of a component of links are computed, which takes a minute at this order.
+LARGEST_COMPONENT = 5000
 # Besides the neighbours of every point, so many of the pairs with the largest entries for each linked point are kept.
 STRONGEST = 10
 
@@ -263,6 +265,12 @@ def _symmetric(row: np.ndarray, col: np.ndarray, values: np.ndarray, n: int) -> 
     below = row < col
     places = np.concatenate([row, col[below]]), np.concatenate([col, row[below]])
     return sp.csr_array((np.concatenate([values, values[below]]), places), shape=(n, n))
+
+
+def largest_component(Y: sp.csr_array) -> int:
+    """Return how many points the largest component of links has."""
+    components = connected_components(Y, directed=False)[1]
+    return int(np.bincount(components).max(initial=0))
 
 
 def entries_of(F: Any, i: Any, j: Any) -> np.ndarray:

@@ -12,10 +12,10 @@ import numpy as np
 from .certificate import Certificate
 from .errors import CvxlinkError, InvalidInput
 from .graph import Graph
-from .matrices import Arrays, Matrix, as_dense, class_shares
+from .matrices import Arrays, Congruence, Matrix, as_dense, class_shares
 from .plan import Plan
 from .problem import Problem
-from .propagated import entries_of
+from .propagated import LARGEST_ARRAY, entries_of
 from .status import Status
 
 if TYPE_CHECKING:
@@ -98,7 +98,13 @@ class LearntKernel(ABC):
 
     @cached_property
     def kernel(self) -> np.ndarray:
-        """The learnt kernel K, n × n."""
+        """The learnt kernel K, n × n; refused where it would take gigabytes."""
+        n = self._kernel.shape[0]
+        if isinstance(self._kernel, Congruence) and n > LARGEST_ARRAY:
+            raise InvalidInput(
+                f"the kernel of {n} points would take {8 * n * n / 1e9:.0f} GB as an array; with B = solution.factor "
+                f"it is B @ B.T, and (B[i] * B[j]).sum(axis=-1) are entries of it"
+            )
         return as_dense(self._kernel)
 
     @cached_property
@@ -258,12 +264,16 @@ class Solution(LearntKernel):
 
     def propagated_at(self, i: Any, j: Any) -> np.ndarray:
         """Return the propagated links between points i and j, numbers or arrays of them; never the whole matrix."""
-        F, i, j = self._propagated, np.asarray(i), np.asarray(j)
+        F, (i, j) = self._propagated, (np.asarray(points, dtype=None if np.size(points) else int) for points in (i, j))
         n = F.shape[0]
         for points in (i, j):
-            if points.dtype.kind not in "iu" or (points.size and not 0 <= points.min() <= points.max() < n):
+            if points.size and (points.dtype.kind not in "iu" or not 0 <= points.min() <= points.max() < n):
                 raise InvalidInput(f"points are numbers from 0 to {n - 1}; give one, or an array of them, for i and j")
-        return entries_of(F, i, j)
+        try:
+            i, j = np.broadcast_arrays(i, j)
+        except ValueError:
+            raise InvalidInput(f"as many points i as j, or one of either; not {i.size} and {j.size}") from None
+        return entries_of(F, i, j)[()]
 
     def _embedded(self) -> np.ndarray | None:
         return self.problem.embedding_of(self._present())

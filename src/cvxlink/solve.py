@@ -167,11 +167,16 @@ def _check_route(plan: Plan, progress: Any, start: Any, isolated: bool) -> None:
     taken = f"the route {plan.route.name!r}" if plan.route else f"the solver {plan.solver}"
     if progress is not None and plan.route is None:
         raise InvalidInput(f"{taken} reports no progress through CVXPY; verbose=True lets it print")
+    if progress is not None and plan.route is not None and not plan.route.iterates:
+        raise InvalidInput(f"{taken} has no steps to report progress of; leave it out")
     if progress is not None and isolated:
         raise InvalidInput("progress is reported from this process only; leave out isolate and memory_limit")
     if start is not None and not (plan.route and plan.route.starts_warm):
-        able = " or ".join(repr(route.name) for route in ROUTES if route.starts_warm)
-        raise InvalidInput(f"{taken} does not start from an earlier answer; name a route that does: {able}")
+        able = [route.name for route in ROUTES if route.starts_warm and route.refuses(plan.program) is None]
+        remedy = (
+            f"name a route that does: {' or '.join(map(repr, able))}" if able else "no route for it does; leave it out"
+        )
+        raise InvalidInput(f"{taken} does not start from an earlier answer; {remedy}")
 
 
 def _started(plan: Plan, start: Any) -> np.ndarray:
@@ -182,6 +187,13 @@ def _started(plan: Plan, start: Any) -> np.ndarray:
         raise InvalidInput(
             f"start must be an earlier solution on the same {n} points, or a factor with {n} rows of finite numbers"
         )
+    largest = abs(factor).max(initial=0.0)
+    if not largest > 0 or factor.shape[1] >= max(n, 2):
+        raise InvalidInput(
+            "start must be a factor with fewer columns than rows, and not zero; of a kernel give the solution it is "
+            "of, or its factor"
+        )
+    factor = factor / largest
     for step in plan.steps:
         if step.lift is not None:
             factor = step.lift.start(factor)
@@ -245,7 +257,10 @@ def _refuted(problem: Problem, status: Status) -> str:
 def _raise_or_warn(solution: Solution) -> None:
     status, route = solution.status, solution.plan.route
     remedy = (route.remedy if route else None) or status.remedy
+    if status is Status.LIMIT and route is not None:
+        remedy = "raise the limit"
     if status is Status.INACCURATE:
         warnings.warn(f"{status.sentence}: {solution.reason}; {remedy}", InaccurateWarning, stacklevel=4)
     elif status is not Status.OPTIMAL:
-        raise SolveFailed(f"{status.sentence} ({solution.reason}); {status.remedy}", solution)
+        remedy = status.remedy if status is not Status.LIMIT else remedy
+        raise SolveFailed(f"{status.sentence} ({solution.reason}); {remedy}", solution)

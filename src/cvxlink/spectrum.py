@@ -330,7 +330,7 @@ def _below(matrix: sp.csr_array, v: np.ndarray | None, size: float) -> tuple[Any
     fixed = np.zeros((n, 0)) if v is None else v[:, None]
     # A guess that is too large: the least Ritz value on a small Krylov space.
     basis = np.zeros((n, 0))
-    x = np.random.default_rng(0).standard_normal(n)
+    x = size * np.random.default_rng(0).standard_normal(n)
     for _ in range(KRYLOV):
         x = outside(outside(x, fixed), basis)
         if np.linalg.norm(x) <= 1e-8 * size:  # as for a multiple of the identity

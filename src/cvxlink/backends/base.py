@@ -128,6 +128,7 @@ class Route(ABC):
 
     name: str
     why: str
+    iterates: bool = False  # whether it goes step by step, and reports progress
     starts_warm: bool = False  # whether it makes use of an answer to start from
     remedy: str | None = None  # what to do where its answer is not good enough, if not what the status says
 

@@ -44,6 +44,7 @@ class Exact(StructuredRoute):
     """The one-dimensional concave search."""
 
     name = "exact"
+    iterates = True
     why = "the dual is a concave function of one number, and its relaxation is exact"
     kind = ConstrainedCut
 

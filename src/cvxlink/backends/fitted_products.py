@@ -33,6 +33,7 @@ class InteriorLeastSquares(StructuredRoute):
     """Follow the central path of a least-squares program over the cone."""
 
     name = "interior-point"
+    iterates = True
     why = "a few unknowns, whatever the number of points and links: nothing to compile, and some ten steps"
     kind = FittedProducts
 

@@ -45,6 +45,7 @@ class InteriorPoint(Route):
     """Follow the central path from a strictly feasible pair."""
 
     name = "interior-point"
+    iterates = True
     why = "strictly feasible points are at hand, and dense linear algebra of this size is fast without a solver"
 
     def refuses(self, problem: Problem) -> str | None:

@@ -71,8 +71,11 @@ class LowRank(Route):
     """Minimise over a factor with few columns; prove the answer by its multipliers."""
 
     name = "low-rank"
+    iterates = True
     why = "the kernel has low rank: products of the sparse cost with a few columns, and a proof by the multipliers"
-    remedy = "look at the certificate; try more time, a larger accuracy, or route='interior-point' up to order 5000"
+    remedy = (
+        "look at the certificate; ask for less, accuracy=1e-3 for example, or up to order 5000 route='interior-point'"
+    )
     starts_warm = True
 
     def refuses(self, problem: Problem) -> str | None:
@@ -111,6 +114,7 @@ class _Rounds:
         self.V, self.z = self._random(), np.zeros(len(spheres.b))
         self.penalty = FIRST_PENALTY * spheres.cost
         self.wanted = FIRST_GRADIENT * spheres.cost * np.sqrt(spheres.n)
+        self.remark = ""
         if iteration.settings.start is not None:
             self._start_from(iteration.settings.start / spheres.lengths[:, None])
 
@@ -126,7 +130,11 @@ class _Rounds:
         # A little of something else, so that no row is zero and columns it leaves empty can be used.
         V = 1e-6 * self.rng.standard_normal((spheres.n, given.shape[1] + 1))
         V[:, :-1] += given
-        self.V = spheres.feasible(unit_rows(V))
+        V = spheres.feasible(unit_rows(V))
+        if float(spheres.wrong(spheres.excess(V)).max(initial=0.0)) > TOO_FEW_COLUMNS:
+            self.remark = ", from a start of its own, as the one that was given cannot be made to satisfy the links"
+            return
+        self.V = V
         self.z = spheres.fitting_multipliers(self.V)
         gradient = spheres.lagrangian(self.V, self.z, self.penalty).gradient
         self.wanted = min(self.wanted, SMALLER_GRADIENT * float(np.linalg.norm(gradient)))
@@ -164,7 +172,9 @@ class _Rounds:
         y[spheres.diagonal_rows] = best.y / sdp.b[spheres.diagonal_rows]
         K = Congruence(spheres.lengths[:, None] * best.V, np.eye(best.V.shape[1]))
         attempt = self.iteration.attempt({sdp.variable: K}, {**sdp.split(y), sdp.cone: sdp.slack(y)})
-        how = f"{attempt.reason}, {spheres.products:.0f} products with the costs, {best.V.shape[1]} columns"
+        how = (
+            f"{attempt.reason}, {spheres.products:.0f} products with the costs, {best.V.shape[1]} columns{self.remark}"
+        )
         return replace(attempt, reason=how)
 
     # ------------------------------------------------------------------ columns

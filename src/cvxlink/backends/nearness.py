@@ -37,6 +37,7 @@ class DualNewton(StructuredRoute):
     """Newton's method in the multipliers, along the central path."""
 
     name = "dual"
+    iterates = True
     why = "one unknown a link, and algebra of that size only"
     kind = Nearness
 

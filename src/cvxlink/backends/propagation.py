@@ -6,7 +6,14 @@ from time import perf_counter
 from typing import Any
 
 from ..problem import Problem
-from ..propagated import MOST_PRODUCTS, PropagatedLinks, Separable, expected_degree
+from ..propagated import (
+    LARGEST_COMPONENT,
+    MOST_PRODUCTS,
+    PropagatedLinks,
+    Separable,
+    expected_degree,
+    largest_component,
+)
 from ..status import DEFAULT_ACCURACY, Status
 from ..structures import Harmonic, Lyapunov, Smoothing, TwoSided
 from .base import Attempt, Settings, StructuredRoute
@@ -82,6 +89,12 @@ class Factored(StructuredRoute):
         """Return what is in the way."""
         if expected_degree(structure.high, structure.pole, self._wanted(structure, None)) > MOST_PRODUCTS / 2:
             return f"mu = {structure.mu:g} is too small against the Laplacian for polynomials of a moderate degree"
+        largest = largest_component(structure.Y)
+        if largest > LARGEST_COMPONENT:
+            return (
+                f"its links join {largest} points in one piece, and all eigenvectors of a piece are needed; up to "
+                f"{LARGEST_COMPONENT} can be taken, so give fewer links"
+            )
         return None
 
     @staticmethod

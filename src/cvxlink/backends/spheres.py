@@ -19,6 +19,8 @@ from ..spectrum import by_lapack, norm_bound, smallest_eigenpairs
 DENSE_IS_FASTER = 0.1
 # Up to so many rows a dense system moves the factor onto them.
 DENSE_GRAM = 2000
+# Entries of the squares that are added up at a time.
+LARGEST_SQUARES = 4_000_000
 # Up to these orders LAPACK finds the least eigenvalue of a slack, sparse or dense.
 LARGEST_SPARSE, LARGEST_DENSE = 500, 1500
 
@@ -241,8 +243,11 @@ class Curvature:
         self.touched, p = spheres.touched, V.shape[1]
         blocks = self.plain[self.touched][:, :, None] * np.eye(p)
         weight = penalty * spheres.weight**2
-        np.add.at(blocks, spheres.at_i, weight[:, None, None] * _squares(V[spheres.j]))
-        np.add.at(blocks, spheres.at_j, weight[:, None, None] * _squares(V[spheres.i]))
+        at_once = max(1, LARGEST_SQUARES // p**2)
+        for first in range(0, len(weight), at_once):
+            some = slice(first, first + at_once)
+            for mine, other in ((spheres.at_i, spheres.j), (spheres.at_j, spheres.i)):
+                np.add.at(blocks, mine[some], weight[some, None, None] * _squares(V[other[some]]))
         self.inverses = np.linalg.inv(blocks)
 
     def solve(self, way: np.ndarray) -> np.ndarray:
@@ -260,7 +265,7 @@ def _squares(V: np.ndarray) -> np.ndarray:
 def _solved_gram(J: sp.csr_array, right: np.ndarray) -> np.ndarray:
     """Return x with JJᵀx as given, or nearly so where rows of J depend on one another."""
     gram = sp.csr_array(J @ J.T)
-    gram = gram + 1e-13 * gram.diagonal().max() * sp.eye_array(len(right))
+    gram = gram + max(1e-13 * gram.diagonal().max(), np.finfo(float).tiny) * sp.eye_array(len(right))
     if len(right) > DENSE_GRAM:
         return sp.linalg.cg(gram, right, rtol=1e-12, maxiter=500)[0]
     return scipy.linalg.solve(gram.toarray(), right, assume_a="pos")

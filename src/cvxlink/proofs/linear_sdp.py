@@ -146,7 +146,7 @@ class Face:
         terms = (len(y) + 1) * float(np.finfo(float).eps)
         magnitudes = replace(sdp, rows=tuple(replace(g, A=abs(g.A)) for g in sdp.rows)).adjoint(abs(y))
         margin += terms * float(np.max((abs(sdp.C) + magnitudes).sum(axis=1)))
-        deficit = min(0.0, least.value - margin)
+        deficit = min(0.0, least.value - margin) if np.isfinite(least.value) else -np.inf
         value = float(sdp.b @ y) + sdp.offset - terms * float(abs(sdp.b) @ abs(y))
         if deficit == 0:
             return value, f"dual value{where}, slack positive definite{least.basis}"
