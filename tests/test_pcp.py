@@ -117,7 +117,7 @@ def test_a_further_link_never_lowers_the_optimum(small_pcp, small_iris):
 
 
 def test_contradictory_links_never_reach_a_solver(monkeypatch):
-    from cvxlink.backends import cvxpy as backend
+    from cvxlink.backends import running as backend
 
     monkeypatch.setattr(backend, "call_cvxpy", lambda *_: pytest.fail("a solver was called"))
     with pytest.raises(cl.InconsistentLinks) as caught:

@@ -25,7 +25,7 @@ from cvxpy.constraints import PSD, NonNeg, Zero
 from cvxpy.error import SolverError
 from cvxpy.reductions.solvers.conic_solvers.conic_solver import ConicSolver
 
-from ..errors import CvxlinkError, InvalidFile
+from ..errors import CvxlinkError
 from ..exchange.cone_program import ConeProgram, Eliminated, without_equations
 from ..exchange.sdpa_files import Result, read_result, write_sdpa
 from .isolation import available_threads, end_with_parent
@@ -220,9 +220,7 @@ class CommandLineSolver(ConeProgramSolver):
                 if outcome.status == settings.SOLVER_ERROR:
                     raise CvxlinkError(f"it ended with: {outcome.words}")
                 return outcome, None
-            result = read_result(folder / "result", program)
-            _require_complete(result, program, folder / "result")
-            return outcome, result
+            return outcome, read_result(folder / "result", program)
 
 
 def _constant(program: ConeProgram) -> tuple[str, Result | None, int | None]:
@@ -234,14 +232,6 @@ def _constant(program: ConeProgram) -> tuple[str, Result | None, int | None]:
     if least < -1e-9 * (1 + abs(program.b).max(initial=0.0)):
         return settings.INFEASIBLE, None, None
     return settings.OPTIMAL, Result(np.zeros(len(program.c)), np.zeros(len(program.b))), 0
-
-
-def _require_complete(result: Result, program: ConeProgram, path: Path) -> None:
-    """Raise if a diagonal entry is missing: interior-point methods end with positive ones, all of which they write."""
-    for k, (order, _) in enumerate(program.blocks):
-        diagonal = result.Z[program.place(k, np.arange(order), np.arange(order))]
-        if not (diagonal > 0).all():
-            raise InvalidFile(f"the {path.name} file has no entry for a diagonal of block {k + 1}; it is cut short")
 
 
 def _options_file(path: Path, defaults: Mapping[str, Any], options: Mapping[str, Any], solver: str) -> None:
@@ -318,9 +308,8 @@ class DSDP(CommandLineSolver):
         iterations = int(steps[-1]) if steps else None
         said = printed.lower()
         for words, status in (
-            ("dsdp primal infeasible", settings.UNBOUNDED),
-            ("dsdp dual infeasible", settings.INFEASIBLE),
-            ("dsdp: infeasible", settings.INFEASIBLE),
+            ("primal unbounded, dual infeasible", settings.INFEASIBLE),  # its dual is the program in the file
+            ("dual unbounded, primal infeasible", settings.UNBOUNDED),
             ("dsdp converged", settings.OPTIMAL),
             ("dsdp terminated due to maximum iterations", settings.USER_LIMIT),
             ("dsdp terminated", settings.OPTIMAL_INACCURATE),

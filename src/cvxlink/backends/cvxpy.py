@@ -15,12 +15,13 @@ from typing import Any
 
 import cvxpy as cp
 import numpy as np
+from cvxpy.reductions.solvers.defines import SOLVER_MAP_QP
 
 from ..declaration import Declaration
 from ..errors import SolverUnavailable
 from ..status import Status
 from .base import Attempt
-from .catalogue import SOLVERS, SolverNotes, capable_solvers
+from .catalogue import SOLVERS, SolverNotes, capable_solvers, cones_of
 from .command_line import COMMAND_LINE
 
 STATUSES = {
@@ -36,6 +37,8 @@ STATUSES = {
 }
 # SDPA prints near convergence, COPT about its licence.
 CHATTY = ("SDPA", "COPT")
+# Where a solver takes quadratic terms neither as they are nor as cones, CVXPY makes a dense semidefinite block of each.
+LARGEST_SQUARE = 1000
 
 
 @dataclass
@@ -69,6 +72,10 @@ def call_cvxpy(declaration: Declaration, solver: str, options: Mapping[str, Any]
     problem = declaration.to_cvxpy()
     raw = RawResult()
     start = perf_counter()
+    order = 2 + max(map(_largest_square, [problem.objective, *problem.constraints]))
+    if order > LARGEST_SQUARE and "second-order" not in cones_of(solver) and solver not in SOLVER_MAP_QP:
+        words = f"quadratic terms are not supported as such, and one of them would be a dense block of order {order}"
+        return RawResult(failure=words, failure_module="cvxpy", capable=capable_solvers(problem))
     try:
         with warnings.catch_warnings(), nullcontext() if verbose or solver not in CHATTY else _silent_stdout():
             # "Solution may be inaccurate": the certificate says so, and by how much.
@@ -89,6 +96,12 @@ def call_cvxpy(declaration: Declaration, solver: str, options: Mapping[str, Any]
         raw.most_iterations = options.get("max_iters", float("inf"))
         raw.read_point(declaration)
     return raw
+
+
+def _largest_square(expression: Any) -> int:
+    """Return the number of entries in the largest quadratic term."""
+    own = expression.args[0].size if isinstance(expression, (cp.quad_over_lin, cp.Pnorm)) else 0
+    return max([own, *map(_largest_square, expression.args)])
 
 
 @contextmanager

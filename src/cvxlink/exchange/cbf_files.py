@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -13,12 +14,14 @@ from .cone_program import ConeProgram
 from .sdpa_files import lines_of
 
 VERSION = 2
+# In the first line of files written here, so that one that was cut short is noticed.
+COUNTED = re.compile(r"cvxlink: (\d+) lines")
 
 
 def write_cbf(program: ConeProgram, path: Path) -> None:
     """Write a program down: free variables, inequalities as one cone, and semidefinite constraints."""
     m, linear = len(program.c), program.linear
-    parts = [f"# written by cvxlink\nVER\n{VERSION}\n\nOBJSENSE\nMIN\n\nVAR\n{m} 1\nF {m}\n"]
+    parts = [f"VER\n{VERSION}\n\nOBJSENSE\nMIN\n\nVAR\n{m} 1\nF {m}\n"]
     if linear:
         parts.append(f"CON\n{linear} 1\nL+ {linear}\n")
     if program.orders:
@@ -38,7 +41,13 @@ def write_cbf(program: ConeProgram, path: Path) -> None:
         parts.append(_section("HCOORD", blocks[H.row], H.col, j[H.row], i[H.row], values=H.data))
         at = np.flatnonzero(D)
         parts.append(_section("DCOORD", blocks[at], j[at], i[at], values=D[at]))
-    path.write_text("\n".join(parts), encoding="ascii")
+    text = "\n".join(parts)
+    path.write_text(f"# cvxlink: {_count(text.splitlines())} lines\n{text}", encoding="ascii")
+
+
+def _count(lines: list[str]) -> int:
+    """Return how many lines hold something."""
+    return sum(1 for line in lines if line.strip() and line[0] != "#")
 
 
 def _section(name: str, *places: np.ndarray, values: np.ndarray) -> str:
@@ -56,6 +65,9 @@ class _Reader:
     def __init__(self, path: Path) -> None:
         self.path = path
         lines = lines_of(path)
+        counted = COUNTED.search(lines[0])
+        if counted and _count(lines) != int(counted[1]):
+            raise InvalidFile(f"{path.name} has {_count(lines)} lines and says it has {counted[1]}; is it cut short?")
         self.lines = [(k, line.strip()) for k, line in enumerate(lines, 1) if line.strip() and line[0] != "#"]
         self.at = 0
         self.found: dict[str, list[list[float]]] = {}

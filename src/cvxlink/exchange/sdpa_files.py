@@ -124,11 +124,14 @@ def read_result(path: Path, program: ConeProgram) -> Result:
         raise InvalidFile(f"{path.name} ends in the middle of line {len(lines)}; the result is cut short")
     Z = np.zeros(len(program.b))
     mine = entries[entries[:, 0] == 2]
-    for k in range(len(sizes)):
+    for k, (order, _) in enumerate(program.blocks):
         i, j, values = (mine[mine[:, 1] == k + 1][:, place] for place in (2, 3, 4))
         i, j = i.astype(int) - 1, j.astype(int) - 1
         Z[program.place(k, i, j)] = values
         Z[program.place(k, j, i)] = values
+        # Interior-point methods write them all, the last of them last.
+        if len(np.unique(i[i == j])) < order:
+            raise InvalidFile(f"{path.name} lacks diagonal entries of block {k + 1} of Y; the result is cut short")
     return Result(x, Z)
 
 
