@@ -50,7 +50,7 @@ from .proofs import certify
 from .reductions import Contraction, Dualisation, Elimination, Scaling
 from .soft_links import label_kernel
 from .solution import Solution, Timings
-from .solvers import solvers
+from .solver_table import solvers
 from .stationary import stationarity
 from .status import Status
 

@@ -73,7 +73,7 @@ def solvers(
     as_json: Annotated[bool, typer.Option("--json", help="For scripts.")] = False,
 ) -> None:
     """List the solvers there are: installed or not, what they take, and whether they work now."""
-    from .solvers import solvers as table_of_solvers
+    from .solver_table import solvers as table_of_solvers
 
     with _said_in_one_sentence() as console:
         found = table_of_solvers(check)
@@ -82,25 +82,21 @@ def solvers(
             return
         here = [solver for solver in found if solver.installed]
         table = Table(title="Installed", caption="yes: a problem on ten points came out right just now")
-        for name in ("solver", "version", "kind", "licence", "semidefinite", "logarithms", "quadratic", "warm start"):
-            table.add_column(name, overflow="fold")
+        for name in ("solver", "version", "kind", "licence", *KINDS, "warm start"):
+            table.add_column(name, overflow="fold", no_wrap=name == "solver")
         for solver in here:
             kinds = (solver.works.get(kind, _taken(solver, kind, check)) for kind in KINDS)
             warm = "yes" if solver.warm_start else "no"
             table.add_row(solver.name, solver.version, solver.kind, solver.licence, *kinds, warm)
         console.print(table)
-        table = Table(title="Not installed")
-        for name in ("solver", "licence", "takes", "how to get it"):
-            table.add_column(name, overflow="fold")
-        for solver in found:
-            if not solver.installed:
-                table.add_row(solver.name, solver.licence, ", ".join(solver.takes), solver.get)
-        console.print(table)
-        limits = [f"{solver.name}: {solver.limits}" for solver in here if solver.limits]
+        lines = ["", "Sizes", *(f"  {solver.name}: {solver.limits}" for solver in here if solver.limits)]
         mute = [solver.name for solver in here if not solver.reports]
-        console.print("Sizes. " + "; ".join(limits) + ".", highlight=False)
-        if mute:
-            console.print(f"No iterations or time reported: {', '.join(mute)}.", highlight=False)
+        lines += ["", f"No iterations or time reported: {', '.join(mute)}"] if mute else []
+        missing = [solver for solver in found if not solver.installed]
+        known = [f"  {s.name} ({', '.join(s.takes)}; {s.licence}): {s.get}" for s in missing if s.licence]
+        others = ", ".join(solver.name for solver in missing if not solver.licence)
+        lines += ["", "Not installed", *known, f"  and what else CVXPY knows: {others}"]
+        console.print("\n".join(lines), highlight=False, markup=False, soft_wrap=True)
 
 
 KINDS = ("semidefinite", "logarithms", "quadratic")
@@ -190,7 +186,7 @@ def solve(
         off = instance.reference.off(solution.value)
         right = solution.status.has_answer and off <= instance.reference.tolerance
         verdict = f"off by {off:.1e} of 1 + |value|, {'within' if right else 'more than'} the tolerance"
-        console.print(f"reference      {instance.reference.value:.12g}   {verdict}", highlight=False)
+        console.print(f"reference      {instance.reference.value:.12g}   {verdict}", highlight=False, soft_wrap=True)
         if not right:
             raise typer.Exit(1)
 
@@ -239,4 +235,5 @@ def export(
 
     with _said_in_one_sentence() as console:
         path = library.load(name, folder).problem.export(out or Path(f"{name}.dat-s"), form, presolve)
-        console.print(f"{path}, and {path.name}.lift to bring a result back with: cvxlink bring-back", highlight=False)
+        words = f"{path}, and {path.name}.lift, with which `cvxlink bring-back` reads a result"
+        console.print(words, highlight=False, soft_wrap=True)

@@ -23,7 +23,7 @@ class Status(Enum):
     )
     UNBOUNDED = ("the objective has no finite optimum", "add the constraint that bounds it")
     LIMIT = (
-        "stopped at a limit of time or iterations",
+        "stopped at a limit of time, memory or iterations",
         "raise the limit, or use the default form and solver",
     )
     ERROR = (

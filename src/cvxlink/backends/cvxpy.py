@@ -38,7 +38,7 @@ STATUSES = {
 # SDPA prints near convergence, COPT about its licence.
 CHATTY = ("SDPA", "COPT")
 # Where a solver takes quadratic terms neither as they are nor as cones, CVXPY makes a dense semidefinite block of each.
-LARGEST_SQUARE = 1000
+LARGEST_SQUARE = 400
 
 
 @dataclass
