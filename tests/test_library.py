@@ -18,6 +18,7 @@ SMALL = [name for name in NAMES if library.load(name).is_small]
 KNOWN = {
     ("SCS", "gfhf_weak_bridge"): "weights of 1e-8 are below its tolerance",
     ("HIGHS", "gfhf_weak_bridge"): "weights of 1e-8 are below its tolerance",
+    ("OSQP", "gfhf_weak_bridge"): "weights of 1e-8 are below its tolerance",
     ("DSDP", "complete_without_links"): "the optimum of the dual is at the origin, where it does not start",
     ("COPT", "ccsr_two_points"): "it takes no semidefinite block of order one",
     ("COPT", "srcp_iris"): "too large without a licence",
@@ -218,6 +219,6 @@ def test_verify_fails_on_a_wrong_reference(tmp_path):
 
 def test_solvers_on_the_command_line():
     done = run(app, ["solvers", "--no-check"])
-    assert done.exit_code == 0 and "CLARABEL" in done.output and "coinor-csdp" in done.output.replace("\n", "")
+    assert done.exit_code == 0 and "CLARABEL" in done.output and "pip install gurobipy" in done.output
     found = json.loads(run(app, ["solvers", "--no-check", "--json"]).output)
     assert {"name", "installed", "version", "licence", "cones", "works"} <= found[0].keys()
