@@ -32,7 +32,8 @@ def test_switching_the_reductions_off_costs_the_certificate(small_pcp):
             assert off.certificate.relative_gap > 100 * on.certificate.relative_gap
 
 
-def test_python_in_the_readme_runs(capsys):
+def test_python_in_the_readme_runs(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
     assert blocks
     names: dict = {}

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .linear_sdp import LinearSDP
     from .matrices import Arrays, Matrix
     from .plan import Plan
+    from .prepared import Prepared
     from .solution import Solution
 
 
@@ -66,6 +67,9 @@ class Problem(ABC):
         Further numbers about a solution; what a labeling has to stand still under, for ``stationarity()``.
     ``remarks``
         What ``explain()`` should say besides the plan.
+    ``adjustable``, ``quantities``
+        For :meth:`prepare`: the fields that may change in a compiled program, with the form in which they may, and the
+        numbers that this makes of them, which the declaration reads by :meth:`quantity`.
     """
 
     cites: ClassVar[Citation | None] = None
@@ -75,6 +79,8 @@ class Problem(ABC):
     takes: ClassVar[str] = ""
     yields: ClassVar[str] = "kernel"
     convex: ClassVar[bool] = True
+    adjustable: ClassVar[Mapping[str, str]] = {}
+    quantities: ClassVar[tuple[str, ...]] = ()
     yields_kernel: ClassVar[bool] = True
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -93,6 +99,8 @@ class Problem(ABC):
             "remarks",
             "measures_of",
             "propagation",
+            "adjustable",
+            "quantities",
         ):
             if name not in cls.__dict__:
                 setattr(cls, name, Problem.__dict__[name])
@@ -150,6 +158,10 @@ class Problem(ABC):
     def remarks(self) -> tuple[str, ...]:
         """What ``explain()`` says besides the plan, a sentence each."""
         return ()
+
+    def quantity(self, name: str) -> Any:
+        """Return one of the quantities; in a program that is compiled once, the CVXPY parameter that stands for it."""
+        return self.__dict__.get("_standing_for", {}).get(name, getattr(self, name))
 
     def linear_sdp(self) -> LinearSDP:
         """Return the program as data, min ⟨C, K⟩ over A(K) = b, K ⪰ 0; refuse if it is not of that kind."""
@@ -332,6 +344,22 @@ class Problem(ABC):
             progress=progress,
             start=start,
         )
+
+    def prepare(
+        self,
+        solver: str | None = None,
+        accuracy: float | None = DEFAULT_ACCURACY,
+        solver_options: Mapping[str, Any] | None = None,
+    ) -> Prepared:
+        """Compile the program once, for solves with other numbers.
+
+        ``prepared = problem.prepare(solver="SCS")``, and then ``prepared.solve(mu=0.3)``, any number of times: each
+        is the certified solution of the problem with that mu. What may change is in ``problem.adjustable``. Routes
+        of ours need no compiling and are faster still where there is one; this is for comparing solvers.
+        """
+        from .prepared import Prepared
+
+        return Prepared(self, solver, accuracy, solver_options)
 
     def export(self, path: Any, form: str | None = None, presolve: bool = True) -> Path:
         """Write the program, as a solver would be given it, to a file for solvers elsewhere.

@@ -67,9 +67,15 @@ class RawResult:
             self.duals[name] = found[0] if len(found) == 1 else np.concatenate([np.ravel(d, order="F") for d in found])
 
 
-def call_cvxpy(declaration: Declaration, solver: str, options: Mapping[str, Any], verbose: bool) -> RawResult:
-    """Compile and solve; a failure becomes data."""
-    problem = declaration.to_cvxpy()
+def call_cvxpy(
+    declaration: Declaration,
+    solver: str,
+    options: Mapping[str, Any],
+    verbose: bool,
+    compiled: cp.Problem | None = None,
+) -> RawResult:
+    """Compile and solve, or solve again what was compiled before; a failure becomes data."""
+    problem = declaration.to_cvxpy() if compiled is None else compiled
     raw = RawResult()
     start = perf_counter()
     order = 2 + max(map(_largest_square, [problem.objective, *problem.constraints]))

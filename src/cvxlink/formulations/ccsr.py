@@ -69,6 +69,7 @@ class CCSR(LinkedGraphProblem):
     program = "least squares, semidefinite"
     takes = "soft links"
     yields = "embedding, kernel"
+    adjustable = {"must_weight": "weighted", "cannot_weight": "weighted"}
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -106,7 +107,7 @@ class CCSR(LinkedGraphProblem):
     @property
     def equivalents(self) -> Mapping[str, Problem]:
         """Equation (20) of the paper."""
-        return {"schur": CCSRSchur(self)}
+        return {"schur": CCSRSchur(self), "weighted": CCSRWeighted(self)}
 
     @property
     def sizes(self) -> Sizes:
@@ -203,6 +204,53 @@ class CCSRSchur(Problem):
         column = cp.reshape(square_root(B) @ cp.vec(M, order="F"), (len(B), 1), order="F")
         block = cp.bmat([[np.eye(len(B)), column], [column.T, cp.reshape(nu, (1, 1), order="F")]])
         return {"psd": M >> 0, "schur": block >> 0}
+
+
+@dataclass(frozen=True, eq=False)
+class CCSRWeighted(Problem):
+    r"""CCSR with the weights of links in sight.
+
+    .. math:: \min_M\ \sum_i (u_i^\top M u_i - 1)^2 + \sum_{(i,j)} w_{ij} (u_i^\top M u_j - t_{ij})^2
+              \quad\text{s.t.}\quad M \succeq 0 .
+
+    The compact form has them inside a factorisation, so that it must be compiled again when they change.
+    """
+
+    ccsr: CCSR
+
+    cites = Citation("li2009", equation="17")
+    declared_form = "weighted"
+    quantities = ("weights",)
+
+    @property
+    def tex(self) -> Mapping[str, str]:
+        """LaTeX of the program."""
+        links = r"\sum_{ij} w_{ij} (u_i^\top M u_j - t_{ij})^2"
+        return {"objective": rf"\sum_i (u_i^\top M u_i - 1)^2 + {links}", "psd": r"M \succeq 0"}
+
+    @property
+    def weights(self) -> np.ndarray:
+        """One a link, must-links first."""
+        return self.ccsr.products.weights[self.ccsr.graph.n :]
+
+    def variables(self) -> dict[str, cp.Variable]:
+        """M."""
+        return self.ccsr.variables()
+
+    def objective(self, M: cp.Variable) -> cp.Minimize:  # type: ignore[override]
+        """The misfit of the points, compact, and of the links one by one."""
+        n, products = self.ccsr.graph.n, self.ccsr.products
+        R, d, c_0 = FittedProducts(products.U, products.pairs[:n], products.targets[:n], products.weights[:n]).compact
+        misfit = cp.sum_squares(R @ svec(M) - d) + c_0
+        if len(self.weights):
+            u, (i, j) = products.U, products.pairs[n:].T
+            found = cp.sum(cp.multiply(u[i] @ M, u[j]), axis=1)
+            misfit += cp.sum(cp.multiply(self.quantity("weights"), cp.square(found - products.targets[n:])))
+        return cp.Minimize(misfit)
+
+    def constraints(self, M: cp.Variable) -> dict[str, Any]:  # type: ignore[override]
+        """Semidefiniteness."""
+        return {"psd": M >> 0}
 
 
 def svec(M: cp.Variable) -> cp.Expression:

@@ -56,6 +56,8 @@ class E2CP(PropagatingProblem):
     cites = Citation("lu2010")
     program = "quadratic"
     declared_form = "quadratic"
+    adjustable = {"alpha": "quadratic"}
+    quantities = ("mu", "inverse_mu")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -65,6 +67,11 @@ class E2CP(PropagatingProblem):
     def mu(self) -> float:
         """What a unit of misfit to the links costs against a unit of roughness."""
         return (1 - self.alpha) / self.alpha
+
+    @property
+    def inverse_mu(self) -> float:
+        """1/μ."""
+        return 1 / self.mu
 
     @property
     def tex(self) -> Mapping[str, str]:
@@ -80,8 +87,9 @@ class E2CP(PropagatingProblem):
     def objective(self, F: cp.Variable) -> cp.Minimize:  # type: ignore[override]
         """Fit, smoothness of columns and of rows, and of both at once: with L̄ = RᵀR, tr(FᵀL̄FL̄) = ‖RFRᵀ‖²."""
         R = self.graph.incidence(self.normalized)
-        smooth = cp.sum_squares(R @ F) + cp.sum_squares(F @ R.T) + cp.sum_squares(R @ F @ R.T) / self.mu
-        return cp.Minimize(self.mu * cp.sum_squares(F - self.links.matrix) + smooth)
+        fit, smooth = cp.sum_squares(F - self.links.matrix), cp.sum_squares(R @ F) + cp.sum_squares(F @ R.T)
+        both = cp.sum_squares(R @ F @ R.T)
+        return cp.Minimize(self.quantity("mu") * fit + smooth + self.quantity("inverse_mu") * both)
 
     def constraints(self, F: cp.Variable) -> dict[str, Any]:  # type: ignore[override]
         """None."""

@@ -48,6 +48,8 @@ class LLGC(LabelledProblem):
     program = "quadratic"
     takes = "soft labels"
     declared_form = "quadratic"
+    adjustable = {"alpha": "quadratic"}
+    quantities = ("mu",)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -69,7 +71,8 @@ class LLGC(LabelledProblem):
 
     def objective(self, f: cp.Variable) -> cp.Minimize:  # type: ignore[override]
         """Smoothness and fit: with L̄ = RᵀR, tr(fᵀL̄f) = ‖Rf‖²."""
-        return cp.Minimize(cp.sum_squares(self.graph.incidence() @ f) + self.mu * cp.sum_squares(f - self.Y))
+        smooth, fit = cp.sum_squares(self.graph.incidence() @ f), cp.sum_squares(f - self.Y)
+        return cp.Minimize(smooth + self.quantity("mu") * fit)
 
     def constraints(self, f: cp.Variable) -> dict[str, Any]:  # type: ignore[override]
         """None."""

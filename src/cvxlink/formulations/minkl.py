@@ -101,6 +101,8 @@ class MinKL(Problem):
 
     cites = Citation("lu2008")
     declared_form = "logdet"
+    adjustable = dict.fromkeys(("must_bound", "cannot_bound", "must_noise", "cannot_noise"), "logdet")
+    quantities = ("must_level", "cannot_level", "must_precision", "cannot_precision")
     program = "log-determinant"
     takes = "hard bounds or soft links"
     yields = "kernel, affinity"
@@ -194,16 +196,17 @@ class MinKL(Problem):
         divergence = -cp.log_det(K) + log_prior + cp.sum(cp.multiply(self.precision, K))
         if not self.is_soft:
             return cp.Minimize(divergence)
-        (must, cannot), (eps_m, eps_c) = self._expected_squares(K), self.levels
-        misfit = cp.sum(cp.multiply(1 / eps_m**2, must)) + cp.sum(cp.multiply(1 / eps_c**2, cannot))
+        must, cannot = self._expected_squares(K)
+        misfit = cp.sum(cp.multiply(self.quantity("must_precision"), must))
+        misfit += cp.sum(cp.multiply(self.quantity("cannot_precision"), cannot))
         return cp.Minimize(divergence + misfit)
 
     def constraints(self, K: cp.Variable) -> dict[str, Any]:  # type: ignore[override]
         """Must-linked values differ little, cannot-linked values are nearly opposite."""
         if self.is_soft:
             return {}
-        (must, cannot), (alpha, beta) = self._expected_squares(K), self.levels
-        return {"must": must <= alpha, "cannot": cannot <= beta}
+        must, cannot = self._expected_squares(K)
+        return {"must": must <= self.quantity("must_level"), "cannot": cannot <= self.quantity("cannot_level")}
 
     def _expected_squares(self, K: cp.Variable) -> tuple[cp.Expression, cp.Expression]:
         """E(f_i − f_j)² on must-links, E(f_i + f_j)² on cannot-links."""
@@ -245,6 +248,26 @@ class MinKL(Problem):
             for kind, pairs in (("must", self.links.must), ("cannot", self.links.cannot))
         )
         return must, cannot
+
+    @property
+    def must_level(self) -> np.ndarray:
+        """α, or ε_m."""
+        return self.levels[0]
+
+    @property
+    def cannot_level(self) -> np.ndarray:
+        """β, or ε_c."""
+        return self.levels[1]
+
+    @property
+    def must_precision(self) -> np.ndarray:
+        """1/ε_m²."""
+        return 1 / self.must_level**2
+
+    @property
+    def cannot_precision(self) -> np.ndarray:
+        """1/ε_c²."""
+        return 1 / self.cannot_level**2
 
     # ------------------------------------------------------------------ what is made of it
 

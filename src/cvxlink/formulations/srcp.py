@@ -59,6 +59,8 @@ class SRCP(PropagatingProblem):
 
     cites = Citation("fu2011", equation="3")
     declared_form = "quadratic"
+    adjustable = {"mu": "quadratic"}
+    quantities = ("mu",)
     program = "quadratic"
 
     def __post_init__(self) -> None:
@@ -85,7 +87,7 @@ class SRCP(PropagatingProblem):
         """Fit to the links, and smoothness of the columns and of the rows: with L̄ = RᵀR, tr(FᵀL̄F) = ‖RF‖²."""
         R = self.graph.incidence(self.normalized)
         smooth = cp.sum_squares(R @ F) + cp.sum_squares(F @ R.T)
-        return cp.Minimize(self.mu * cp.sum_squares(F - self.links.matrix) + smooth / 2)
+        return cp.Minimize(self.quantity("mu") * cp.sum_squares(F - self.links.matrix) + smooth / 2)
 
     def constraints(self, F: cp.Variable) -> dict[str, Any]:  # type: ignore[override]
         """None."""

@@ -1,0 +1,91 @@
+"""Ten solves with other numbers: a new problem each time, a program compiled once, and our own routes.
+
+    python benchmarks/resolves.py             # a minute or two; docs/results/resolves.md
+    python benchmarks/resolves.py --points 50
+
+Every way solves the same ten problems in one process; what counts is the ratio. Certifying is left out of all of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+import cvxlink as cl
+from resumable import RESULTS, table, write_report
+
+TEN = np.geomspace(0.2, 2.0, 10)
+
+
+def cases(n: int) -> dict[str, tuple[cl.Problem, str, list[str], Callable[[float], dict]]]:
+    """Return problems by name, with what changes, the solvers and how a number changes them."""
+    X, y = cl.datasets.blobs(n, 3, dimension=4, random_state=0)
+    graph, links = cl.Graph.knn(X), cl.Links.sample(y, n_links=n // 2, random_state=0)
+    labels = cl.sample_labels(y, n_labels=n // 10, random_state=0)
+    few = cl.Graph.rbf(X[:15], "mean").kernel() + 0.1 * np.eye(15)
+    some = cl.Links.sample(y[:15], n_links=8, random_state=0)
+    return {
+        "SRCP": (cl.SRCP(graph, links), "mu", ["OSQP", "CLARABEL", "SCS"], lambda x: {"mu": x}),
+        "LLGC": (cl.LLGC(graph, labels), "alpha", ["OSQP", "CLARABEL", "SCS"], lambda x: {"alpha": 1 / (1 + x)}),
+        "E2CP": (cl.E2CP(graph, links), "alpha", ["OSQP", "CLARABEL"], lambda x: {"alpha": 1 / (1 + x)}),
+        "CCSR": (cl.CCSR(graph, links), "must_weight", ["CLARABEL", "SCS"], lambda x: {"must_weight": x}),
+        "MinKL, 15 points": (
+            cl.MinKL(few, some, must_bound=0.2, cannot_bound=1.0),
+            "must_bound",
+            ["CLARABEL", "SCS"],
+            lambda x: {"must_bound": 0.2 * x},
+        ),
+    }
+
+
+def seconds(solve: Callable[[dict], cl.Solution], changes: list[dict]) -> tuple[float, list[float]]:
+    """Return what ten solves take without their certificates, and their values."""
+    start, certifying, values = time.perf_counter(), 0.0, []
+    for change in changes:
+        solution = solve(change)
+        certifying += solution.timings.certify
+        values.append(solution.value)
+    return time.perf_counter() - start - certifying, values
+
+
+def main() -> None:
+    """Measure, and write the page."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--points", type=int, default=40)
+    asked = parser.parse_args()
+    rows = []
+    for name, (problem, field, solvers, change) in cases(asked.points).items():
+        changes = [change(float(x)) for x in TEN]
+        route, best = seconds(lambda c, p=problem: replace(p, **c).solve(strict=False), changes)
+        for solver in solvers:
+            # The same program in both: the form in which these numbers may change.
+            prepared = problem.prepare(solver=solver)
+            options = {"solver": solver, "form": prepared.form, "strict": False}
+            fresh, values = seconds(lambda c, p=problem, o=options: replace(p, **c).solve(**o), changes)
+            again, others = seconds(lambda c, p=prepared: p.solve(strict=False, **c), changes)
+            off = max(abs(v - b) / (1 + abs(b)) for part in (values, others) for v, b in zip(part, best, strict=True))
+            times = [f"{t:.2f}" for t in (fresh, again, route)]
+            rows.append([name, field, solver, *times, f"{fresh / again:.1f}", f"{off:.0e}"])
+            print(*rows[-1])
+    head = ("method", "what changes", "solver", "new problems s", "compiled once s", "our route s", "ratio", "off by")
+    write_report(
+        RESULTS / "resolves.md",
+        f"""# Ten solves with other numbers
+
+Made by `python benchmarks/resolves.py --points {asked.points}`: blobs of {asked.points} points, half as many links, ten
+values of one number. "New problems" makes and compiles a problem for each, "compiled once" is `problem.prepare(solver)`
+and `prepared.solve(…)`, with a warm start where the solver has one; "ratio" is how many times faster that is. "Our
+route" is `solve()` without a solver. "Off by" is the largest difference of a value to that of the route, relative to
+1 + |value|.
+
+{table(head, rows)}
+""",
+    )
+
+
+if __name__ == "__main__":
+    main()
