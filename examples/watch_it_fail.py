@@ -15,7 +15,7 @@ print(f"{'solver':10} {'form':6} {'presolve':8} {'status':11} {'value':>11} {'vi
 for solver in cl.installed_sdp_solvers():
     for form in ("dual", "paper"):
         for presolve in (True, False):
-            limit = None if presolve else 10
+            limit = None if presolve else 5
             try:
                 s = problem.solve(solver=solver, form=form, presolve=presolve, time_limit=limit, strict=False)
             except cl.SolverUnavailable as error:

@@ -210,7 +210,7 @@ def test_a_result_cut_short_anywhere_is_refused(tmp_path, flowers):
         (lambda text: "1.0 " + text, "numbers for"),
         (lambda text: "words\n" + text, "line 1.*should be numbers"),
         (lambda text: "", "empty"),
-        (lambda text: re.sub(r"(?m)^(2 .* )(\S+) *$", r"\g<1>5\2", text), "does not fit"),
+        (lambda text: re.sub(r"(?m)^(2 .*)e-01 *$", r"\g<1>e+01", text), "does not fit"),
     ],
 )
 @needs_csdp
