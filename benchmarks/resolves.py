@@ -62,9 +62,8 @@ def main() -> None:
         changes = [change(float(x)) for x in TEN]
         route, best = seconds(lambda c, p=problem: replace(p, **c).solve(strict=False), changes)
         for solver in solvers:
-            # The same program in both: the form in which these numbers may change.
             prepared = problem.prepare(solver=solver)
-            options = {"solver": solver, "form": prepared.form, "strict": False}
+            options = {"solver": solver, "strict": False}
             fresh, values = seconds(lambda c, p=problem, o=options: replace(p, **c).solve(**o), changes)
             again, others = seconds(lambda c, p=prepared: p.solve(strict=False, **c), changes)
             off = max(abs(v - b) / (1 + abs(b)) for part in (values, others) for v, b in zip(part, best, strict=True))

@@ -336,7 +336,7 @@ def test_a_program_that_dies_or_writes_half_a_result_is_an_error(flowers, tmp_pa
         ("kill -SEGV $$", "ended by signal SIGSEGV"),
         ("exit 9", "CSDP: it ended with"),
         ("echo 'Success: SDP solved'; echo '1.0 2.0' > result; exit 0", "cut short"),
-        ("exit 0", "there is no file"),
+        ("exit 0", "csdp ended without writing a result"),
     ):
         (tmp_path / "csdp").write_text(f"#!/bin/sh\n{script}\n")
         (tmp_path / "csdp").chmod(0o755)
@@ -360,3 +360,117 @@ def test_read_result_wants_the_program_it_is_of(tmp_path):
     result = read_result(tmp_path / "result", program)
     assert program.value(result.x) == pytest.approx(-41.9, abs=1e-5)
     np.testing.assert_allclose(program.A.T @ result.Z, program.c, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["x.dat-s", "x.cbf"])
+def test_a_program_cut_inside_its_last_number_is_refused(tmp_path, flowers, name):
+    cl.KP(*flowers).export(tmp_path / name)
+    whole = (tmp_path / name).read_text()
+    for missing in range(1, 8):
+        (tmp_path / f"cut{name}").write_text(whole[:-missing])
+        with pytest.raises(cl.InvalidFile, match="cut short"):
+            cl.read_program(tmp_path / f"cut{name}")
+
+
+@pytest.mark.parametrize("again", ["1 1 2 1 4", "1 1 1 1 10"])
+def test_an_entry_given_twice_is_refused(tmp_path, again):
+    (tmp_path / "twice.dat-s").write_text(EXAMPLE + again + "\n")
+    with pytest.raises(cl.InvalidFile, match="line 13.*a second time"):
+        cl.read_program(tmp_path / "twice.dat-s")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("48, -8, 20", "48, inf, 20"),
+        ("   {2}  = bLOCKsTRUCT", "   {2000000000}  = bLOCKsTRUCT"),
+    ],
+)
+def test_costs_and_sizes_beyond_all_bounds_are_refused(tmp_path, old, new):
+    (tmp_path / "bad.dat-s").write_text(EXAMPLE.replace(old, new))
+    with pytest.raises(cl.InvalidFile, match="not finite|order 2000000000"):
+        cl.read_program(tmp_path / "bad.dat-s")
+
+
+def test_words_after_the_sizes_may_stick_to_them(tmp_path):
+    (tmp_path / "x.dat-s").write_text("﻿" + EXAMPLE.replace("3  =  mDIM", "3=mDIM").replace("1  =  nBLOCK", "1,"))
+    assert cl.read_program(tmp_path / "x.dat-s").solve().value == pytest.approx(41.9, abs=1e-5)
+
+
+# min x over [[x, 1], [1, x]] ⪰ 0, whose optimum is 1
+CBF = """VER
+2
+OBJSENSE
+MIN
+VAR
+1 1
+F 1
+PSDCON
+1
+2
+OBJACOORD
+1
+0 1.0
+HCOORD
+2
+0 0 0 0 1.0
+0 0 1 1 1.0
+DCOORD
+1
+0 1 0 1.0
+"""
+
+
+def test_cbf_by_hand(tmp_path):
+    (tmp_path / "x.cbf").write_text(CBF)
+    assert cl.read_program(tmp_path / "x.cbf").solve().value == pytest.approx(-1, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("0 1.0\nHCOORD", "-1 1.0\nHCOORD", "no place"),
+        ("0 1.0\nHCOORD", "0.7 1.0\nHCOORD", "no place"),
+        ("0 0 1 1 1.0", "-1 0 1 1 1.0", "no place"),
+        ("0 0 1 1 1.0", "0 0 0 0 1.0", "second time"),
+        ("0 1 0 1.0", "0 0 1 1.0", "lower triangle"),
+        ("HCOORD\n2", "HCOORD\n-1", "between 0 and"),
+        ("F 1", "F 5", "1 places in all"),
+        ("1 1\nF 1", "-1 1\nF 1", "make no program"),
+        ("PSDCON\n1\n2", "PSDCON\n1\n-3", "between 1 and"),
+        ("DCOORD", "OBJACOORD\n0\nDCOORD", "OBJACOORD is given a second time"),
+        ("MIN", "MAX", "minimise"),
+        ("F 1", "EXP 1", "the cone EXP is not read"),
+        ("1.0\nHCOORD", "nan\nHCOORD", "expected 2 numbers"),
+        ("DCOORD", "WORDS", "section 'WORDS' is not read"),
+    ],
+)
+def test_cbf_that_is_malformed_is_refused(tmp_path, old, new, says):
+    (tmp_path / "x.cbf").write_text(CBF.replace(old, new, 1))
+    with pytest.raises(cl.InvalidFile, match=says):
+        cl.read_program(tmp_path / "x.cbf")
+
+
+def test_a_broken_program_on_the_path_does_not_take_the_table_down(tmp_path, monkeypatch):
+    for script in (
+        "#!/bin/sh\nsleep 4321\n",
+        "#!/bin/sh\nhead -c 300 /dev/urandom\n",
+        "no program",
+        "#!/no/such/thing\n",
+    ):
+        (tmp_path / "csdp").write_text(script)
+        (tmp_path / "csdp").chmod(0o755)
+        monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+        assert cl.solvers(check=False)["CSDP"].version == ""
+    assert "sleep 4321" not in subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True).stdout
+
+
+def test_squares_that_would_be_large_blocks_are_refused(tmp_path, flowers):
+    with pytest.raises(cl.SolverUnavailable, match="dense block of order"):
+        cl.SRCP(*flowers).export(tmp_path / "x.dat-s")
+    if shutil.which("csdp"):
+        with pytest.raises(
+            cl.SolverUnavailable, match=r"dense block of order.*try one of CLARABEL, SCS, CVXOPT"
+        ) as told:
+            cl.SRCP(*flowers).solve(solver="CSDP")
+        assert "DSDP" not in str(told.value)

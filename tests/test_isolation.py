@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -146,3 +147,28 @@ def test_senseless_arguments_are_refused(small_pcp, arguments, says):
 def test_the_memory_of_this_process_is_seen():
     assert memory_of_group(os.getpgrp()) > 5e7
     assert memory_of_group(2**22 + 7) == 0
+
+
+def test_a_formulation_from_a_script_can_be_isolated(tmp_path):
+    (tmp_path / "script.py").write_text(
+        """
+from dataclasses import dataclass
+import cvxpy as cp, numpy as np, cvxlink as cl
+
+@dataclass(frozen=True, eq=False)
+class Mine(cl.Problem):
+    n: int
+    def variables(self):
+        return {"K": cp.Variable((self.n, self.n), symmetric=True)}
+    def objective(self, K):
+        return cp.Minimize(cp.sum(K))
+    def constraints(self, K):
+        return {"unit": cp.diag(K) == 1, "psd": K >> 0}
+
+for options in ({}, {"solver": "CLARABEL"}):
+    assert abs(Mine(4).solve(isolate=True, **options).value) < 1e-4
+print("done")
+"""
+    )
+    done = subprocess.run([sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.stdout.strip() == "done", done.stderr

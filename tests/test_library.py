@@ -116,6 +116,11 @@ BROKEN = {
     "how": ([('by = "hand"', 'by = "magic"')], "reference.by must be one of hand, certificate, solvers"),
     "value": ([("value = 0.5", 'value = "half"')], "must be numbers"),
     "solvers": ([('by = "hand"', 'by = "solvers"')], "names two solvers or more"),
+    "unequal": ([("[0, 1, 0, 0, 0],", "[0, 1, 0, 0],")], "kp_path.toml: the problem cannot be made so"),
+    "huge": ([("affinity = [", 'kind = "complete"\nsize = 100000000000000\nunused = [')], "kp_path.toml"),
+    "words": ([("cannot = [[0, 4]]", 'cannot = "none"')], "kp_path.toml"),
+    "truth": ([("value = 0.5", "value = true")], "must be numbers"),
+    "title": ([('title = "Path', 'title = 3 # "Path')], "title must be text"),
     "data": ([("[graph]", '[data]\nset = "no such set"\n\n[graph]')], "no data set 'no such set'"),
 }
 
@@ -202,6 +207,8 @@ def test_problems_on_the_command_line(tmp_path, monkeypatch):
         (["problems", "export", "minkl_one_bound"], "does not go into a file"),
         (["problems", "list", "--folder", "nowhere"], "there is no folder nowhere"),
         (["bring-back", "x.dat-s", "y"], "there is no x.dat-s.lift"),
+        (["problems", "verify", "--folder", "."], "there are no instances"),
+        (["problems", "list", "--folder", "."], "there are no instances"),
     ],
 )
 def test_what_goes_wrong_on_the_command_line_is_one_sentence(tmp_path, monkeypatch, command, says):

@@ -65,6 +65,8 @@ def test_what_cannot_change_says_so():
         prepared.solve(links=LINKS)
     with pytest.raises(cl.InvalidInput, match="mu must be a positive number"):
         prepared.solve(mu=-1)
+    with pytest.raises(cl.InvalidInput, match="accuracy"):
+        cl.SRCP(GRAPH, LINKS).prepare(accuracy="x")
     with pytest.raises(cl.SolverUnavailable, match="no solver named"):
         cl.SRCP(GRAPH, LINKS).prepare(solver="nosuch")
     bounds = cl.MinKL(KERNEL, LINKS, must_bound=0.5, cannot_bound=1.0).prepare(solver="CLARABEL")
@@ -77,4 +79,4 @@ def test_a_formulation_of_ones_own_does_not_inherit_what_may_change():
         def objective(self, F):
             return super().objective(F)
 
-    assert Other.adjustable == {} and Other.quantities == ()
+    assert Other.adjustable == () and Other.quantities == ()

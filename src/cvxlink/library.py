@@ -43,14 +43,17 @@ def folder() -> Path:
 
 def names(where: Path | str | None = None) -> list[str]:
     """Return the names of the instances, of the library or of a folder of your own."""
-    return sorted(path.stem for path in _folder(where).glob("*.toml"))
+    found = sorted(path.stem for path in _folder(where).glob("*.toml") if path.is_file())
+    if not found:
+        raise InvalidInput(f"there are no instances, files named *.toml, in {_folder(where)}")
+    return found
 
 
 def load(name: str, where: Path | str | None = None) -> Instance:
     """Return an instance by its name."""
     path = _folder(where) / f"{name}.toml"
     if not path.is_file():
-        near = get_close_matches(str(name), names(where), 1)
+        near = [other for other in get_close_matches(str(name), names(where), 1) if other != name]
         hint = f"; did you mean {near[0]!r}?" if near else "; `cvxlink problems list` shows them"
         raise InvalidInput(f"there is no instance {name!r}{hint}")
     return Instance.read(path)
@@ -117,25 +120,40 @@ class Instance:
             raise InvalidFile(f"{path.name} cannot be read: {error}") from error
         check = _Check(path.name)
         check.keys(content, KEYS, {"title", "formulation", "why", "parameters", "reference"})
+        for key in ("title", "formulation", "why"):
+            if not isinstance(content[key], str):
+                raise check.wrong(f"{key} must be text in quotation marks")
         given = content["reference"]
         check.keys(given, REFERENCE_KEYS, REFERENCE_KEYS - {"solvers"}, "reference")
         if given["by"] not in PROOFS:
             raise check.wrong(f"reference.by must be one of {', '.join(PROOFS)}, not {given['by']!r}")
-        numbers = [given["value"], given["tolerance"]]
-        if not all(isinstance(x, int | float) and np.isfinite(x) for x in numbers) or not 0 < given["tolerance"] < 1:
+        value, tolerance = given["value"], given["tolerance"]
+        if not (_is_number(value) and _is_number(tolerance) and 0 < tolerance < 1):
             raise check.wrong("reference.value and reference.tolerance must be numbers, the latter between 0 and 1")
-        solvers = tuple(given.get("solvers", ()))
+        solvers = given.get("solvers", [])
+        if not isinstance(solvers, list) or not all(isinstance(name, str) for name in [*solvers, given["proof"]]):
+            raise check.wrong("reference.solvers must be a list of names, and reference.proof text")
         if (given["by"] == "solvers") != (len(solvers) >= 2):
             raise check.wrong("reference.solvers names two solvers or more if reference.by is 'solvers', and only then")
-        reference = Reference(float(given["value"]), float(given["tolerance"]), given["by"], given["proof"], solvers)
+        reference = Reference(float(value), float(tolerance), given["by"], given["proof"], tuple(solvers))
         return cls(path.stem, content["title"], content["why"], content["formulation"], content, reference)
 
     @cached_property
     def problem(self) -> Problem:
         """The problem."""
+        try:
+            return self._built()
+        except InvalidFile:
+            raise
+        except CvxlinkError as error:
+            raise InvalidFile(f"{self.name}.toml: {error}") from error
+        except Exception as error:  # numbers of the wrong kind, lists of unequal length, sizes beyond all memory …
+            words = str(error) or type(error).__name__
+            raise InvalidFile(f"{self.name}.toml: the problem cannot be made so: {words}") from error
+
+    def _built(self) -> Problem:
         check, content = _Check(f"{self.name}.toml"), self.content
-        formulation = getattr(formulations, str(self.formulation), None)
-        if formulation is None:
+        if self.formulation not in formulations.__all__:
             near = get_close_matches(str(self.formulation), formulations.__all__, 1)
             raise check.wrong(f"there is no formulation {self.formulation!r}" + _meant(near))
         points = _points(content.get("data"), check)
@@ -150,10 +168,7 @@ class Instance:
             known.append(_links(content["links"], n, points, check))
         if "labels" in content:
             known.append(_labels(content["labels"], points, check))
-        try:
-            return formulation(ground, *known, **content["parameters"])
-        except TypeError as error:
-            raise check.wrong(f"{self.formulation} cannot be made so: {str(error).split(') ')[-1]}") from error
+        return getattr(formulations, self.formulation)(ground, *known, **content["parameters"])
 
     @property
     def is_small(self) -> bool:
@@ -218,6 +233,10 @@ class _Check:
                 raise self.wrong(f"the key {key!r} is missing{within}")
 
 
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and bool(np.isfinite(value))
+
+
 def _meant(near: Sequence[str]) -> str:
     return f"; did you mean {near[0]!r}?" if near else ""
 
@@ -232,10 +251,7 @@ def _points(given: Any, check: _Check) -> Data | None:
     if "set" not in parameters:
         raise check.wrong("the key 'set' is missing in [data]")
     name, every, classes = parameters.pop("set"), parameters.pop("every", 1), parameters.pop("classes", None)
-    try:
-        X, y = datasets.load(name, **parameters)
-    except CvxlinkError as error:
-        raise type(error)(f"{check.file}: {error}") from error
+    X, y = datasets.load(name, **parameters)
     if classes is not None:
         X, y = X[np.isin(y, classes)], y[np.isin(y, classes)]
     return X[::every], y[::every]
@@ -274,24 +290,20 @@ def _graph(given: Any, points: Data | None, check: _Check) -> Graph:
         raise check.wrong("a section [graph] with 'affinity' or 'kind', or [kernel], is missing")
     arguments = dict(given)
     factor, kind = arguments.pop("factor", 1.0), arguments.pop("kind", None)
-    try:
-        if kind is None:
-            check.keys(arguments, {"affinity"}, section="graph")
-            W: Any = np.array(arguments["affinity"], dtype=float)
-        elif kind in SHAPES:
-            W = SHAPES[kind](**arguments)
-        elif kind in ("knn", "rbf"):
-            X, _ = _needs_points(points, f"a graph of the kind {kind!r}", check)
-            graph = Graph.knn(X, **arguments) if kind == "knn" else Graph.rbf(X, **arguments)
-            if factor == 1:
-                return graph
-            W = graph.W
-        else:
-            raise check.wrong(
-                f"there is no graph of the kind {kind!r}" + _meant(get_close_matches(str(kind), KINDS, 1))
-            )
-    except (TypeError, ValueError) as error:
-        raise check.wrong(f"[graph] cannot be made so: {str(error).split(') ')[-1]}") from error
+    if kind is None:
+        check.keys(arguments, {"affinity"}, section="graph")
+        W: Any = np.array(arguments["affinity"], dtype=float)
+    elif kind in SHAPES:
+        W = SHAPES[kind](**arguments)
+    elif kind in ("knn", "rbf"):
+        X, _ = _needs_points(points, f"a graph of the kind {kind!r}", check)
+        graph = Graph.knn(X, **arguments) if kind == "knn" else Graph.rbf(X, **arguments)
+        if factor == 1:
+            return graph
+        W = graph.W
+    else:
+        near = get_close_matches(str(kind), KINDS, 1)
+        raise check.wrong(f"there is no graph of the kind {kind!r}" + _meant(near))
     return Graph.from_affinity(factor * W)
 
 

@@ -21,7 +21,7 @@ from .errors import FormUnavailable, InvalidInput
 from .plan import FromEquivalent, Plan, Step
 from .problem import Problem
 from .solution import Solution
-from .solve import finished
+from .solve import check_arguments, finished
 from .status import DEFAULT_ACCURACY
 from .threads import threads_in_use
 
@@ -36,11 +36,11 @@ class Prepared:
         accuracy: float | None = DEFAULT_ACCURACY,
         options: Mapping[str, Any] | None = None,
     ) -> None:
+        check_arguments(accuracy, options)
         name = type(problem).__name__
         if not problem.adjustable:
             raise FormUnavailable(f"{name} has no numbers that may change in a compiled program; make a new problem")
-        self.problem, self.form = problem, next(iter(problem.adjustable.values()))
-        program = self._program(problem)
+        self.problem, program = problem, problem.with_quantities
         self.solver, self.why = (require_solver(solver), "as asked for") if solver else choose_solver(program)
         self.accuracy = accuracy
         self.options = solver_options(self.solver, accuracy, None, options or {})
@@ -54,9 +54,6 @@ class Prepared:
         self._compiled = self._declaration.to_cvxpy()
         assert self._compiled.is_dpp()
 
-    def _program(self, problem: Problem) -> Problem:
-        return problem if self.form == problem.declared_form else problem.equivalents[self.form]
-
     def solve(self, strict: bool = True, verbose: bool = False, **changes: Any) -> Solution:
         """Solve with other numbers, fields of the problem by name; those not named stay as they were at first."""
         for field in changes:
@@ -66,7 +63,7 @@ class Prepared:
                     f"anything else make a new problem"
                 )
         problem = replace(self.problem, **changes)  # type: ignore[type-var]
-        program = self._program(problem)
+        program = problem.with_quantities
         values = _quantities(program)
         if {k: np.shape(v) for k, v in values.items()} != {k: p.shape for k, p in self._parameters.items()}:
             raise InvalidInput(
@@ -83,9 +80,11 @@ class Prepared:
         )
         steps: tuple[Step, ...] = ()
         if program is not problem:
-            lift = FromEquivalent(problem, self.form)
+            lift = FromEquivalent(problem, program.declared_form)
             steps = (Step("rewriting", "another program with the same optimum", problem.sizes, program.sizes, lift),)
-        plan = Plan(problem, steps, program, f"{self.why}; compiled once", form=self.form, solver=self.solver)
+        plan = Plan(
+            problem, steps, program, f"{self.why}; compiled once", form=program.declared_form, solver=self.solver
+        )
         return finished(plan, attempt, self.accuracy, dict(self.options), strict=strict)
 
 

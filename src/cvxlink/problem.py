@@ -67,9 +67,10 @@ class Problem(ABC):
         Further numbers about a solution; what a labeling has to stand still under, for ``stationarity()``.
     ``remarks``
         What ``explain()`` should say besides the plan.
-    ``adjustable``, ``quantities``
-        For :meth:`prepare`: the fields that may change in a compiled program, with the form in which they may, and the
-        numbers that this makes of them, which the declaration reads by :meth:`quantity`.
+    ``adjustable``, ``quantities``, ``with_quantities``
+        For :meth:`prepare`: the fields that may change in a compiled program; the numbers of the declaration that
+        follow from them, which it reads by :meth:`quantity`; and a program with the same optimum that has such numbers,
+        where this one has not.
     """
 
     cites: ClassVar[Citation | None] = None
@@ -79,7 +80,7 @@ class Problem(ABC):
     takes: ClassVar[str] = ""
     yields: ClassVar[str] = "kernel"
     convex: ClassVar[bool] = True
-    adjustable: ClassVar[Mapping[str, str]] = {}
+    adjustable: ClassVar[tuple[str, ...]] = ()
     quantities: ClassVar[tuple[str, ...]] = ()
     yields_kernel: ClassVar[bool] = True
 
@@ -101,6 +102,7 @@ class Problem(ABC):
             "propagation",
             "adjustable",
             "quantities",
+            "with_quantities",
         ):
             if name not in cls.__dict__:
                 setattr(cls, name, Problem.__dict__[name])
@@ -158,6 +160,11 @@ class Problem(ABC):
     def remarks(self) -> tuple[str, ...]:
         """What ``explain()`` says besides the plan, a sentence each."""
         return ()
+
+    @property
+    def with_quantities(self) -> Problem:
+        """The program whose quantities may change: this one."""
+        return self
 
     def quantity(self, name: str) -> Any:
         """Return one of the quantities; in a program that is compiled once, the CVXPY parameter that stands for it."""

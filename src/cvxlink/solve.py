@@ -56,7 +56,7 @@ def solve(
     start: Any,
 ) -> Solution:
     """Solve a problem; the parameters and their defaults are those of :meth:`cvxlink.Problem.solve`."""
-    _check_arguments(accuracy, solver_options, time_limit, progress)
+    check_arguments(accuracy, solver_options, time_limit, progress)
     limits = Limits(time_limit, _bytes(memory_limit), None if threads is None else _thread_count(threads))
     isolated = as_flag(isolate, "isolate") or memory_limit is not None
     began = perf_counter()
@@ -125,7 +125,8 @@ def finished(
     return solution
 
 
-def _check_arguments(accuracy: Any, solver_options: Any, time_limit: Any, progress: Any) -> None:
+def check_arguments(accuracy: Any, solver_options: Any, time_limit: Any = None, progress: Any = None) -> None:
+    """Raise on arguments of the wrong kind."""
     if progress is not None and not callable(progress):
         raise InvalidInput(f"progress must be a function that takes a Progress, not {progress!r}")
     if time_limit is not None and not (isinstance(time_limit, Real) and 0 < float(time_limit) < LONGEST_LIMIT):

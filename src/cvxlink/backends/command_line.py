@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import signal
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -28,7 +27,7 @@ from cvxpy.reductions.solvers.conic_solvers.conic_solver import ConicSolver
 from ..errors import CvxlinkError
 from ..exchange.cone_program import ConeProgram, Eliminated, without_equations
 from ..exchange.sdpa_files import Result, read_result, write_sdpa
-from .isolation import available_threads, end_with_parent
+from .isolation import available_threads, end_with_parent, kill_group, signal_name
 
 ELIMINATED = "eliminated"
 # A dense matrix of this order takes 130 MB, and these solvers hold a dozen.
@@ -143,10 +142,7 @@ class CommandLineSolver(ConeProgramSolver):
 
     def version(self) -> str:
         """Return the version that the program says it has, or nothing."""
-        done = subprocess.run(
-            [str(self.path)], stdin=subprocess.DEVNULL, capture_output=True, timeout=10, text=True, check=False
-        )
-        found = re.search(r"(?:CSDP|SDPA|DSDP)\D{0,60}?(\d+\.\d+(?:\.\d+)?)", done.stdout + done.stderr)
+        found = re.search(r"(?:CSDP|SDPA|DSDP)\D{0,60}?(\d+\.\d+(?:\.\d+)?)", _printed(str(self.path)))
         return found[1] if found else ""
 
     def outcome(self, code: int, printed: str, folder: Path) -> Outcome:
@@ -199,28 +195,56 @@ class CommandLineSolver(ConeProgramSolver):
             write_sdpa(program, folder / "program.dat-s")
             threads = options.pop("threads", None) or os.environ.get("OMP_NUM_THREADS") or available_threads()
             command = self.command(folder, options)
-            done = subprocess.run(
+            done = _run(
                 command,
                 cwd=folder,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 env={**os.environ, "OMP_NUM_THREADS": str(threads), "OPENBLAS_NUM_THREADS": str(threads)},
-                check=False,
                 preexec_fn=end_with_parent,
             )
             printed = done.stdout.decode(errors="replace")
             if verbose:
                 print(printed)
             if done.returncode < 0:
-                how = signal.Signals(-done.returncode).name
-                raise CvxlinkError(f"the program {self.program} was ended by signal {how}")
+                raise CvxlinkError(f"the program {self.program} was ended by signal {signal_name(-done.returncode)}")
             outcome = self.outcome(done.returncode, printed, folder)
             if outcome.status not in settings.SOLUTION_PRESENT:
                 if outcome.status == settings.SOLVER_ERROR:
                     raise CvxlinkError(f"it ended with: {outcome.words}")
                 return outcome, None
+            if not (folder / "result").is_file():
+                raise CvxlinkError(f"{self.program} ended without writing a result")
             return outcome, read_result(folder / "result", program)
+
+
+def _run(command: list[str], **options: Any) -> subprocess.CompletedProcess:
+    """Run a program, or say that it cannot be run."""
+    try:
+        return subprocess.run(command, check=False, **options)
+    except OSError as error:
+        raise CvxlinkError(f"the program {command[0]} cannot be run: {error.strerror}") from error
+
+
+def _printed(program: str) -> str:
+    """Return what a program prints when it is asked for nothing, or nothing where it cannot be run or does not end."""
+    try:
+        child = subprocess.Popen(
+            [program],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    except OSError:
+        return ""
+    try:
+        return child.communicate(timeout=5)[0].decode(errors="replace")
+    except subprocess.TimeoutExpired:
+        return ""
+    finally:
+        kill_group(child)
 
 
 def _constant(program: ConeProgram) -> tuple[str, Result | None, int | None]:

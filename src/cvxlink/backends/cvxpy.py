@@ -78,10 +78,12 @@ def call_cvxpy(
     problem = declaration.to_cvxpy() if compiled is None else compiled
     raw = RawResult()
     start = perf_counter()
-    order = 2 + max(map(_largest_square, [problem.objective, *problem.constraints]))
-    if order > LARGEST_SQUARE and "second-order" not in cones_of(solver) and solver not in SOLVER_MAP_QP:
+    order = order_of_quadratic_terms(problem)
+    if order > LARGEST_SQUARE and not _takes_squares(solver):
         words = f"quadratic terms are not supported as such, and one of them would be a dense block of order {order}"
-        return RawResult(failure=words, failure_module="cvxpy", capable=capable_solvers(problem))
+        return RawResult(
+            failure=words, failure_module="cvxpy", capable=[s for s in capable_solvers(problem) if _takes_squares(s)]
+        )
     try:
         with warnings.catch_warnings(), nullcontext() if verbose or solver not in CHATTY else _silent_stdout():
             # "Solution may be inaccurate": the certificate says so, and by how much.
@@ -102,6 +104,15 @@ def call_cvxpy(
         raw.most_iterations = options.get("max_iters", float("inf"))
         raw.read_point(declaration)
     return raw
+
+
+def _takes_squares(solver: str) -> bool:
+    return "second-order" in cones_of(solver) or solver in SOLVER_MAP_QP
+
+
+def order_of_quadratic_terms(problem: cp.Problem) -> int:
+    """Return the order of the semidefinite block that CVXPY makes of the largest quadratic term, if it has to."""
+    return 2 + max(map(_largest_square, [problem.objective, *problem.constraints]))
 
 
 def _largest_square(expression: Any) -> int:

@@ -67,6 +67,11 @@ def run_isolated(work: Callable[..., Any], arguments: tuple, limits: Limits, who
         task = pickle.dumps((lin_utils.ID_COUNTER.count, limits.threads, work, arguments))
     except Exception as error:  # pickling runs the code of whatever objects the program holds
         raise InvalidProblem(f"to run in its own process the program must be picklable, and is not: {error}") from error
+    if b"__main__" in task:
+        raise InvalidProblem(
+            "what is defined in a script or notebook cannot be taken to a process of its own; put the class into a "
+            "module, or name a solver, which only needs what it declares"
+        )
     threads = limits.threads or available_threads()
     # -P: nothing may depend on what lies in the folder it is started in.
     command = [sys.executable, "-P", "-c", "from cvxlink.backends.isolation import main; main()"]
@@ -82,7 +87,7 @@ def run_isolated(work: Callable[..., Any], arguments: tuple, limits: Limits, who
         try:
             ended = _supervised(child, task, limits, who)
         finally:
-            _kill(child)
+            kill_group(child)
         if ended.failure is not None and ended.answer is None:
             messages.seek(0)
             *_, last = ["", *messages.read().decode(errors="replace").strip().splitlines()]
@@ -90,17 +95,17 @@ def run_isolated(work: Callable[..., Any], arguments: tuple, limits: Limits, who
     return ended
 
 
-def _kill(child: subprocess.Popen) -> None:
-    """End the child and every program it started."""
+def kill_group(child: subprocess.Popen) -> None:
+    """End a child that has a session of its own, and every program it started."""
     try:
         os.killpg(child.pid, signal.SIGKILL)
     except ProcessLookupError:
         child.kill()
     child.wait()
     for stream in (child.stdin, child.stdout):
-        assert stream is not None
         with suppress(BrokenPipeError):  # it died before it had read its task
-            stream.close()
+            if stream is not None:
+                stream.close()
 
 
 def _supervised(child: subprocess.Popen, task: bytes, limits: Limits, who: str) -> Ended:
@@ -145,9 +150,17 @@ def _supervised(child: subprocess.Popen, task: bytes, limits: Limits, who: str) 
 def _how(code: int) -> str:
     if code >= 0:
         return f"ended with exit code {code}"
-    name = signal.Signals(-code).name
+    name = signal_name(-code)
     killed = " (from outside: by somebody, or by the system for want of memory)" if code == -signal.SIGKILL else ""
     return f"was ended by signal {name}{killed}"
+
+
+def signal_name(number: int) -> str:
+    """Return the name of a signal, or its number where it has none."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return str(number)
 
 
 def memory_of_group(group: int) -> float:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
+from ..errors import ReductionRefused
 from ..problem import Problem
 from ..status import Status
 from ..threads import on_threads, threads_in_use
@@ -19,6 +21,9 @@ def run_route(route: Route, program: Problem, settings: Settings, limits: Limits
     """Run a route; it ends by itself after the step in which its time is up, and in its own process in any case."""
     if settings.time_limit is not None:
         limits = replace(limits, seconds=5 + 1.25 * settings.time_limit)
+    if isolated and program.structure is None:
+        with suppress(ReductionRefused):  # the class of a program may not exist in another process, its data does
+            program = program.linear_sdp()
     ended = _call(route.run, (program, settings), limits, isolated, f"the route {route.name!r}", settings.verbose)
     attempt = ended.answer if ended.answer is not None else _without_answer(ended)
     return replace(attempt, resources=_resources(ended, limits, isolated))

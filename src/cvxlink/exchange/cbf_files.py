@@ -11,9 +11,10 @@ import scipy.sparse as sp
 
 from ..errors import InvalidFile
 from .cone_program import ConeProgram
-from .sdpa_files import lines_of
+from .sdpa_files import LARGEST_ORDER, lines_of
 
 VERSION = 2
+LARGEST_COUNT = 10**9
 # In the first line of files written here, so that one that was cut short is noticed.
 COUNTED = re.compile(r"cvxlink: (\d+) lines")
 
@@ -47,7 +48,11 @@ def write_cbf(program: ConeProgram, path: Path) -> None:
 
 def _count(lines: list[str]) -> int:
     """Return how many lines hold something."""
-    return sum(1 for line in lines if line.strip() and line[0] != "#")
+    return sum(map(_holds_something, lines))
+
+
+def _holds_something(line: str) -> bool:
+    return bool(line.strip()) and line.strip()[0] != "#"
 
 
 def _section(name: str, *places: np.ndarray, values: np.ndarray) -> str:
@@ -66,9 +71,9 @@ class _Reader:
         self.path = path
         lines = lines_of(path)
         counted = COUNTED.search(lines[0])
-        if counted and _count(lines) != int(counted[1]):
+        if counted and (_count(lines) != int(counted[1]) or lines[-1].strip()):
             raise InvalidFile(f"{path.name} has {_count(lines)} lines and says it has {counted[1]}; is it cut short?")
-        self.lines = [(k, line.strip()) for k, line in enumerate(lines, 1) if line.strip() and line[0] != "#"]
+        self.lines = [(k, line.strip()) for k, line in enumerate(lines, 1) if _holds_something(line)]
         self.at = 0
         self.found: dict[str, list[list[float]]] = {}
 
@@ -92,26 +97,57 @@ class _Reader:
             raise self.fail(f"expected {count} number{'s' if count > 1 else ''}, not {' '.join(words)[:60]!r}")
         return values
 
-    def count(self) -> int:
-        return int(self.numbers(1, int)[0])
+    def count(self, least: int = 0) -> int:
+        number = int(self.numbers(1, int)[0])
+        if not least <= number <= LARGEST_COUNT:
+            raise self.fail(f"expected a number between {least} and {LARGEST_COUNT}, not {number}")
+        return number
 
-    def coordinates(self, places: int) -> list[list[float]]:
-        return [self.numbers(places + 1) for _ in range(self.count())]
+    def coordinates(self, sizes: list[int]) -> list[list[float]]:
+        """Read places, each below a size, with a value; no place twice."""
+        found, seen = [], set()
+        for _ in range(self.count()):
+            *places, value = self.numbers(len(sizes) + 1)
+            at = tuple(places)
+            if any(place != int(place) or not 0 <= place < size for place, size in zip(places, sizes, strict=True)):
+                raise self.fail(f"{' '.join(f'{place:g}' for place in places)} is no place in this program")
+            if at in seen:
+                raise self.fail("this entry is given a second time")
+            seen.add(at)
+            found.append([*places, value])
+        return found
 
     def cones(self, allowed: str) -> int:
         size, kinds = (int(number) for number in self.numbers(2, int))
+        if not (0 <= size <= LARGEST_COUNT and 0 <= kinds <= max(size, 1)):
+            raise self.fail(f"{size} places in {kinds} cones make no program")
+        total = 0
         for _ in range(kinds):
-            name = self.next().split()[0]
+            name, *count = self.next().split()
             if name != allowed:
                 raise self.fail(f"the cone {name} is not read here; programs with {allowed} are")
+            total += int(count[0]) if len(count) == 1 and count[0].isdigit() else -1
+        if total != size:
+            raise self.fail(f"the cones have not {size} places in all")
         return size
 
     def program(self) -> ConeProgram:
-        sections = {"OBJACOORD": 1, "ACOORD": 2, "BCOORD": 1, "HCOORD": 4, "DCOORD": 3}
-        found: dict[str, list[list[float]]] = {name: [] for name in sections}
         m, linear, offset, orders = 0, 0, 0.0, tuple[int, ...]()
+        found: dict[str, list[list[float]]] = {}
+        seen = set()
         while self.at < len(self.lines):
             name = self.next()
+            if name in seen:
+                raise self.fail(f"the section {name} is given a second time")
+            seen.add(name)
+            order = max(orders, default=0)
+            places = {
+                "OBJACOORD": [m],
+                "ACOORD": [linear, m],
+                "BCOORD": [linear],
+                "HCOORD": [len(orders), m, order, order],
+                "DCOORD": [len(orders), order, order],
+            }
             if name == "VER":
                 self.numbers(1)
             elif name == "OBJSENSE":
@@ -122,59 +158,44 @@ class _Reader:
             elif name == "CON":
                 linear = self.cones("L+")
             elif name == "PSDCON":
-                orders = tuple(self.count() for _ in range(self.count()))
+                orders = tuple(self.count(1) for _ in range(self.count()))
             elif name == "OBJBCOORD":
                 (offset,) = self.numbers(1)
-            elif name in sections:
-                found[name] = self.coordinates(sections[name])
+            elif name in places:
+                found[name] = self.coordinates(places[name])
             else:
                 raise self.fail(f"the section {name[:30]!r} is not read here")
         if not m or not (linear or orders):
             raise InvalidFile(f"{self.path.name} has no variables or no constraints; is it cut short?")
-        return _assembled(self, m, linear, orders, offset, found)
+        if linear + sum(orders) > LARGEST_ORDER:
+            total = linear + sum(orders)
+            raise InvalidFile(f"{self.path.name} has matrices of order {total}; up to {LARGEST_ORDER} are read")
+        return self.assembled(m, linear, orders, offset, found)
 
-
-def _assembled(
-    reader: _Reader, m: int, linear: int, orders: tuple[int, ...], offset: float, found: dict[str, list[list[float]]]
-) -> ConeProgram:
-    program = ConeProgram(np.zeros(m), sp.csr_array((0, m)), np.zeros(0), linear, orders)
-    rows: list[int] = []
-    columns: list[int] = []
-    values: list[float] = []
-    c, b = np.zeros(m), np.zeros(linear + sum(order**2 for order in orders))
-
-    def places(block: int, i: int, j: int) -> Iterator[int]:
-        yield from {program.place(block, i, j), program.place(block, j, i)}
-
-    try:
-        for variable, value in found["OBJACOORD"]:
+    def assembled(
+        self, m: int, linear: int, orders: tuple[int, ...], offset: float, found: dict[str, list[list[float]]]
+    ) -> ConeProgram:
+        empty = ConeProgram(np.zeros(m), sp.csr_array((0, m)), np.zeros(0), linear, orders)
+        c, b = np.zeros(m), np.zeros(linear + sum(order**2 for order in orders))
+        entries: dict[tuple[int, int], float] = {}
+        for variable, value in found.get("OBJACOORD", []):
             c[int(variable)] = value
-        for row, variable, value in found["ACOORD"]:
-            _within(row, linear)
-            rows.append(int(row))
-            columns.append(int(variable))
-            values.append(value)
-        for row, value in found["BCOORD"]:
-            _within(row, linear)
+        for row, variable, value in found.get("ACOORD", []):
+            entries[int(row), int(variable)] = value
+        for row, value in found.get("BCOORD", []):
             b[int(row)] = value
-        for block, variable, i, j, value in found["HCOORD"]:
-            _within(i, orders[int(block)])
-            _within(j, orders[int(block)])
-            for place in places(int(block), int(i), int(j)):
-                rows.append(place)
-                columns.append(int(variable))
-                values.append(value)
-        for block, i, j, value in found["DCOORD"]:
-            _within(i, orders[int(block)])
-            _within(j, orders[int(block)])
-            for place in places(int(block), int(i), int(j)):
+        for block, variable, i, j, value in found.get("HCOORD", []):
+            for place in self._both(empty, block, i, j):
+                entries[place, int(variable)] = value
+        for block, i, j, value in found.get("DCOORD", []):
+            for place in self._both(empty, block, i, j):
                 b[place] = value
-        A = sp.csr_array((values, (rows, columns)), shape=(len(b), m))
-    except (IndexError, ValueError):
-        raise InvalidFile(f"{reader.path.name} has an entry outside its variables and constraints") from None
-    return ConeProgram(c, A, b, linear, orders, offset)
+        rows, columns = np.array(list(entries), dtype=int).reshape(-1, 2).T
+        A = sp.csr_array((list(entries.values()), (rows, columns)), shape=(len(b), m))
+        return ConeProgram(c, A, b, linear, orders, offset)
 
-
-def _within(place: float, size: int) -> None:
-    if not 0 <= place < size:
-        raise IndexError
+    def _both(self, program: ConeProgram, block: float, i: float, j: float) -> Iterator[int]:
+        """Yield the rows of an entry of the lower triangle and of its mirror image."""
+        if not program.orders[int(block)] > i >= j:
+            raise InvalidFile(f"{self.path.name}: entry {i:g} {j:g} of block {block:g} is not in its lower triangle")
+        yield from {program.place(int(block), int(i), int(j)), program.place(int(block), int(j), int(i))}

@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..backends.command_line import ELIMINATED, ConeProgramSolver, unpacked
-from ..backends.cvxpy import RawResult, interpreted
+from ..backends.cvxpy import LARGEST_SQUARE, RawResult, interpreted, order_of_quadratic_terms
 from ..errors import InfeasibleProblem, InvalidFile, InvalidInput, SolverUnavailable
 from ..linear_sdp import LinearSDP, Rows
 from ..plan import Plan, make_plan
@@ -37,7 +37,7 @@ FITS = 1e-2
 
 def export(problem: Problem, path: Any, form: str | None = None, presolve: bool = True) -> Path:
     """Write the program that a solver would be given to a file; see :meth:`cvxlink.Problem.export`."""
-    path = Path(path)
+    path = _path(path)
     suffix = _format(path)
     compiled = _Compiled.of(problem, form, presolve)
     try:
@@ -68,7 +68,7 @@ def bring_back(program: Any, result: Any, accuracy: float | None = DEFAULT_ACCUR
     accuracy, strict
         As in :meth:`cvxlink.Problem.solve`.
     """
-    path, result = Path(program), Path(result)
+    path, result = _path(program), _path(result)
     _format(path)
     try:
         digest, problem, form, presolve = pickle.loads(_lift(path).read_bytes())
@@ -78,6 +78,8 @@ def bring_back(program: Any, result: Any, accuracy: float | None = DEFAULT_ACCUR
         ) from None
     except Exception as error:  # a pickle that was cut short or is none may raise anything
         raise InvalidFile(f"{_lift(path)} is not what export wrote beside the program: {error}") from error
+    if not isinstance(problem, Problem):
+        raise InvalidFile(f"{_lift(path)} is not what export wrote beside the program")
     compiled = _Compiled.of(problem, form, presolve)
     if compiled.digest != digest:
         raise InvalidFile(f"{path.name} was exported by other versions of cvxlink or CVXPY; export it again")
@@ -93,7 +95,7 @@ def read_program(path: Any) -> LinearSDP:
     :math:`Y \succeq 0`, with all blocks in one matrix; what lies between the blocks has no say. The optimum of the
     other one, :math:`\min c^\top x`, is its negative. Of CBF, programs of the kind that is written here are read.
     """
-    path = Path(path)
+    path = _path(path)
     program = READERS[_format(path)](path)
     ends = np.cumsum([0, *(order for order, _ in program.blocks)])
     n, entries = int(ends[-1]), np.zeros(len(program.b), dtype=np.int64)
@@ -105,6 +107,13 @@ def read_program(path: Any) -> LinearSDP:
     C = sp.csr_array((program.b, (entries // n, entries % n)), shape=(n, n))
     C.eliminate_zeros()
     return LinearSDP(C, (Rows("equations", rows, program.c),), -program.offset, "Y")
+
+
+def _path(given: Any) -> Path:
+    try:
+        return Path(given)
+    except TypeError:
+        raise InvalidInput(f"a path is wanted, not {given!r}") from None
 
 
 def _format(path: Path) -> str:
@@ -134,6 +143,13 @@ class _Compiled:
         plan = make_plan(problem, solver="CLARABEL", form=form, presolve=presolve)  # any: the program is the same
         declaration = plan.program.declare()
         compiled = declaration.to_cvxpy()
+        order = order_of_quadratic_terms(compiled)
+        if order > LARGEST_SQUARE:
+            name = type(problem).__name__
+            raise SolverUnavailable(
+                f"{name} has quadratic terms, one of which would be a dense block of order {order} in a file of "
+                f"semidefinite programs (at most {LARGEST_SQUARE}); take fewer points"
+            )
         try:
             data, chain, inverse = compiled.get_problem_data(solver=ConeProgramSolver())
         except cp.error.SolverError as error:

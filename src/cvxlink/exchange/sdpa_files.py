@@ -22,6 +22,8 @@ from .cone_program import ConeProgram
 
 # In the first line of files written here, so that one that was cut short is noticed.
 COUNTED = re.compile(r"cvxlink: (\d+) entries; add (\S+) to the objective")
+# A matrix of this order has 4e8 entries, and the program in Y is one matrix.
+LARGEST_ORDER = 20_000
 NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eEdD][-+]?\d+)?|[-+]?(?:nan|inf)\w*", re.IGNORECASE)
 
 
@@ -69,11 +71,15 @@ def read_sdpa(path: Path) -> ConeProgram:
         used += 1
     if len(costs) != m:
         raise InvalidFile(f"{path.name} has {len(costs)} costs for {m} variables; is it cut short?")
+    if not np.isfinite(costs).all():
+        raise InvalidFile(f"{path.name} has costs that are not finite")
     entries = _entries(path, texts[used:], most=m, sizes=sizes)
-    if counted and len(entries) != int(counted[1]):
+    if counted and (len(entries) != int(counted[1]) or lines[-1].strip()):
         raise InvalidFile(
-            f"{path.name} has {len(entries)} entries and says it has {counted[1]}; it is cut short or was changed"
+            f"{path.name} has not the {counted[1]} entries it says it has; it is cut short, or was changed"
         )
+    if sum(map(abs, sizes)) > LARGEST_ORDER:
+        raise InvalidFile(f"{path.name} has matrices of order {sum(map(abs, sizes))}; up to {LARGEST_ORDER} are read")
     # Several diagonal blocks are one here.
     linear = sum(-size for size in sizes if size < 0)
     orders = tuple(size for size in sizes if size > 0)
@@ -161,10 +167,10 @@ def _read_sdpa_result(path: Path, text: str, program: ConeProgram) -> Result:
 def lines_of(path: Path) -> list[str]:
     """Return the lines of a file, or say that it is not there."""
     try:
-        return path.read_text(encoding="utf-8").split("\n")
+        return path.read_text(encoding="utf-8-sig", errors="replace").split("\n")
     except FileNotFoundError:
         raise InvalidFile(f"there is no file {path}") from None
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
         raise InvalidFile(f"{path} cannot be read: {error}") from None
 
 
@@ -187,6 +193,10 @@ def _entries(path: Path, lines: list[tuple[int, str]], most: int, sizes: list[in
         number, line = lines[wrong[0]]
         raise InvalidFile(f"{path.name}, line {number}: {line.strip()!r} is no entry of a matrix of this program")
     entries[:, 2], entries[:, 3] = np.minimum(i, j), np.maximum(i, j)
+    _, first = np.unique(entries[:, :4], axis=0, return_index=True)
+    if len(first) < len(entries):
+        number, line = lines[np.setdiff1d(np.arange(len(entries)), first)[0]]
+        raise InvalidFile(f"{path.name}, line {number}: {line.strip()!r} gives an entry a second time")
     return entries
 
 
@@ -205,12 +215,13 @@ def _floats(path: Path, number: int, line: str) -> list[float]:
     try:
         return [float(word.replace("d", "e").replace("D", "e")) for word in words if word]
     except ValueError:
-        raise InvalidFile(f"{path.name}, line {number}: {line.strip()[:60]!r} should be numbers") from None
+        what = f"{line.strip()[:60]!r} should be numbers; is the file cut short?"
+        raise InvalidFile(f"{path.name}, line {number}: {what}") from None
 
 
 def _integer(path: Path, number: int, line: str) -> int:
-    # Words may follow it.
-    return _whole(path, number, (line.split() or [""])[0])
+    found = re.match(r"\s*([-+]?\d+)", line)  # words may follow it
+    return _whole(path, number, found[1] if found else line.strip()[:30])
 
 
 def _whole(path: Path, number: int, word: str) -> int:

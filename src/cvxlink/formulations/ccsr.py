@@ -69,7 +69,7 @@ class CCSR(LinkedGraphProblem):
     program = "least squares, semidefinite"
     takes = "soft links"
     yields = "embedding, kernel"
-    adjustable = {"must_weight": "weighted", "cannot_weight": "weighted"}
+    adjustable = ("must_weight", "cannot_weight")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -107,7 +107,12 @@ class CCSR(LinkedGraphProblem):
     @property
     def equivalents(self) -> Mapping[str, Problem]:
         """Equation (20) of the paper."""
-        return {"schur": CCSRSchur(self), "weighted": CCSRWeighted(self)}
+        return {"schur": CCSRSchur(self)}
+
+    @property
+    def with_quantities(self) -> CCSRWeighted:
+        """The program with the weights in sight."""
+        return CCSRWeighted(self)
 
     @property
     def sizes(self) -> Sizes:

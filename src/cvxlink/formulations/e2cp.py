@@ -56,7 +56,7 @@ class E2CP(PropagatingProblem):
     cites = Citation("lu2010")
     program = "quadratic"
     declared_form = "quadratic"
-    adjustable = {"alpha": "quadratic"}
+    adjustable = ("alpha",)
     quantities = ("mu", "inverse_mu")
 
     def __post_init__(self) -> None:

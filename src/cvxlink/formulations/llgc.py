@@ -48,7 +48,7 @@ class LLGC(LabelledProblem):
     program = "quadratic"
     takes = "soft labels"
     declared_form = "quadratic"
-    adjustable = {"alpha": "quadratic"}
+    adjustable = ("alpha",)
     quantities = ("mu",)
 
     def __post_init__(self) -> None:

@@ -101,7 +101,7 @@ class MinKL(Problem):
 
     cites = Citation("lu2008")
     declared_form = "logdet"
-    adjustable = dict.fromkeys(("must_bound", "cannot_bound", "must_noise", "cannot_noise"), "logdet")
+    adjustable = ("must_bound", "cannot_bound", "must_noise", "cannot_noise")
     quantities = ("must_level", "cannot_level", "must_precision", "cannot_precision")
     program = "log-determinant"
     takes = "hard bounds or soft links"

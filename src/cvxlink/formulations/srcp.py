@@ -59,7 +59,7 @@ class SRCP(PropagatingProblem):
 
     cites = Citation("fu2011", equation="3")
     declared_form = "quadratic"
-    adjustable = {"mu": "quadratic"}
+    adjustable = ("mu",)
     quantities = ("mu",)
     program = "quadratic"
 
