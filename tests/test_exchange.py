@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import pickle
 import re
 import shutil
 import subprocess
@@ -452,8 +454,9 @@ def test_cbf_that_is_malformed_is_refused(tmp_path, old, new, says):
 
 
 def test_a_broken_program_on_the_path_does_not_take_the_table_down(tmp_path, monkeypatch):
+    sleep = f"sleep 4321.{os.getpid()}"
     for script in (
-        "#!/bin/sh\nsleep 4321\n",
+        f"#!/bin/sh\n{sleep}\n",
         "#!/bin/sh\nhead -c 300 /dev/urandom\n",
         "no program",
         "#!/no/such/thing\n",
@@ -462,7 +465,9 @@ def test_a_broken_program_on_the_path_does_not_take_the_table_down(tmp_path, mon
         (tmp_path / "csdp").chmod(0o755)
         monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
         assert cl.solvers(check=False)["CSDP"].version == ""
-    assert "sleep 4321" not in subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True).stdout
+    assert (
+        f"sleep 4321.{os.getpid()}" not in subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True).stdout
+    )
 
 
 def test_squares_that_would_be_large_blocks_are_refused(tmp_path, flowers):
@@ -474,3 +479,30 @@ def test_squares_that_would_be_large_blocks_are_refused(tmp_path, flowers):
         ) as told:
             cl.SRCP(*flowers).solve(solver="CSDP")
         assert "DSDP" not in str(told.value)
+
+
+@needs_csdp
+def test_a_missing_last_line_is_noticed_even_if_it_hardly_matters(tmp_path):
+    # A second block, x_1 ≥ −1000, that does not bind: its multiplier is all but zero, and comes last.
+    text = EXAMPLE.replace("1  =  nBLOCK", "2").replace("{2}", "{2, -1}") + "0 2 1 1 -1000\n1 2 1 1 1\n"
+    (tmp_path / "example.dat-s").write_text(text)
+    program = read_sdpa(tmp_path / "example.dat-s")
+    subprocess.run(RUN["csdp"]("example.dat-s"), cwd=tmp_path, capture_output=True, check=False)
+    lines = (tmp_path / "result").read_text().splitlines(keepends=True)
+    assert lines[-1].startswith("2 2 1 1 ") and float(lines[-1].split()[-1]) < 1e-6
+    assert program.value(read_result(tmp_path / "result", program).x) == pytest.approx(-41.9, abs=1e-4)
+    (tmp_path / "cut").write_text("".join(lines[:-1]))
+    with pytest.raises(cl.InvalidFile, match="cut short"):
+        read_result(tmp_path / "cut", program)
+
+
+def test_a_lift_of_another_version_is_refused(tmp_path, flowers):
+    path = cl.KP(*flowers).export(tmp_path / "x.dat-s")
+    lift = tmp_path / "x.dat-s.lift"
+    digest, *rest = pickle.loads(lift.read_bytes())
+    lift.write_bytes(pickle.dumps((digest[::-1], *rest)))
+    with pytest.raises(cl.InvalidFile, match="exported by other versions"):
+        cl.bring_back(path, tmp_path / "result")
+    lift.write_bytes(pickle.dumps(("a", "b", None, True)))
+    with pytest.raises(cl.InvalidFile, match="not what export wrote"):
+        cl.bring_back(path, tmp_path / "result")

@@ -64,7 +64,7 @@ def test_memory_is_limited(temporary):
 
 
 def test_programs_that_the_child_started_end_with_it_and_their_memory_counts(temporary):
-    marker = "1234.5678"
+    marker = f"1234.{os.getpid()}"
     run_isolated(subprocess.run, (["sleep", marker],), Limits(seconds=1.5), "work")
     assert marker not in subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True).stdout
     hungry = ["python3", "-c", "x = bytearray(500_000_000); import time; time.sleep(100)"]
