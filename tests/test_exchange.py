@@ -490,7 +490,7 @@ def test_a_missing_last_line_is_noticed_even_if_it_hardly_matters(tmp_path):
     subprocess.run(RUN["csdp"]("example.dat-s"), cwd=tmp_path, capture_output=True, check=False)
     lines = (tmp_path / "result").read_text().splitlines(keepends=True)
     assert lines[-1].startswith("2 2 1 1 ") and float(lines[-1].split()[-1]) < 1e-6
-    assert program.value(read_result(tmp_path / "result", program).x) == pytest.approx(-41.9, abs=1e-4)
+    assert program.value(read_result(tmp_path / "result", program).x) == pytest.approx(-41.9, abs=1e-2)
     (tmp_path / "cut").write_text("".join(lines[:-1]))
     with pytest.raises(cl.InvalidFile, match="cut short"):
         read_result(tmp_path / "cut", program)
