@@ -31,6 +31,12 @@ def test_copts_wrong_answer_to_logarithms_is_noticed(table):
         pytest.skip("coptpy is not installed; pip install 'cvxlink[copt]'")
     assert table["COPT"].works["logarithms"].startswith("wrong")
     assert table["COPT"].usable == ("semidefinite", "quadratic")
+    make, _ = solver_table.SMOKE["logarithms"]
+    solution = make().solve(solver="COPT", strict=False)
+    assert solution.status is cl.Status.ERROR and "multiple of the prior satisfies all bounds" in solution.reason
+    with pytest.raises(cl.SolverUnavailable, match="try one of CLARABEL, SCS") as told:
+        make().solve(solver="CVXOPT")
+    assert "COPT" not in str(told.value)
 
 
 def test_a_solver_that_is_wrong_is_noticed(monkeypatch):

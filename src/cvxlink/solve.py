@@ -26,6 +26,7 @@ from .proofs import certify
 from .proofs.linear_sdp import Face
 from .solution import LearntKernel, Solution, Timings
 from .status import DEFAULT_ACCURACY, Status
+from .structures import Nearness
 from .validation import as_count, as_flag, real_array
 
 # An answer as wrong as this is no answer.
@@ -244,6 +245,8 @@ def _judged(
 
 def _refuted(problem: Problem, status: Status) -> str:
     """Return what shows a verdict without an answer to be wrong, or nothing."""
+    if status is Status.INFEASIBLE and isinstance(problem.structure, Nearness):
+        return "a small enough multiple of the prior satisfies all bounds"
     try:
         sdp = Face.of(problem.linear_sdp()).sdp
     except ReductionRefused:

@@ -172,6 +172,8 @@ SOLVERS: dict[str, SolverNotes] = {
 # ------------------------------------------------------------------ what they take
 
 SEMIDEFINITE, LOGARITHMS, QUADRATIC = "semidefinite", "logarithms", "quadratic"
+# COPT 8.0 calls feasible programs with logarithms infeasible. It can be asked for, but is not suggested.
+WRONG_ON_LOGARITHMS = ("COPT",)
 CONES = {"SOC": "second-order", "PSD": SEMIDEFINITE, "SvecPSD": SEMIDEFINITE, "ExpCone": "exponential"}
 
 
@@ -224,7 +226,9 @@ def capable_solvers(problem: cp.Problem) -> list[str]:
     """Return the installed solvers that take semidefinite constraints, and logarithms where the problem has any."""
     if not any(atom in EXP_ATOMS for atom in problem.atoms()):
         return installed_sdp_solvers()
-    return [name for name in installed_sdp_solvers() if LOGARITHMS in kinds_of(name)]
+    return [
+        name for name in installed_sdp_solvers() if LOGARITHMS in kinds_of(name) and name not in WRONG_ON_LOGARITHMS
+    ]
 
 
 def require_solver(name: str) -> str:
