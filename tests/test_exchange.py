@@ -35,6 +35,14 @@ EXAMPLE = """"Example 1: mDim = 3, nBLOCK = 1, {2}"
 """
 needs_csdp = pytest.mark.skipif(shutil.which("csdp") is None, reason="csdp is not on the PATH; make solvers")
 
+on_the_path = pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.skipif(not solver.path, reason=f"{name} is not on the PATH; make solvers"))
+        for name, solver in COMMAND_LINE.items()
+    ],
+)
+
 
 def random_program(seed: int) -> ConeProgram:
     rng = np.random.default_rng(seed)
@@ -285,10 +293,8 @@ def test_what_cannot_be_exported_or_brought_back_says_why(tmp_path, flowers):
 # ---------------------------------------------------------------------- solvers on the command line
 
 
-@pytest.mark.parametrize("name", COMMAND_LINE)
+@on_the_path
 def test_command_line_solvers_reproduce_pcp_and_kp(flowers, name):
-    if COMMAND_LINE[name].path is None:
-        pytest.skip(f"{name} is not on the PATH; make solvers")
     for problem in (cl.PCP(*flowers), cl.KP(*flowers)):
         best = problem.solve(accuracy=1e-8).value
         for form in ("dual", "paper"):
@@ -298,10 +304,8 @@ def test_command_line_solvers_reproduce_pcp_and_kp(flowers, name):
             assert solution.iterations > 3
 
 
-@pytest.mark.parametrize("name", COMMAND_LINE)
+@on_the_path
 def test_verdicts_without_an_answer_are_passed_on(name):
-    if COMMAND_LINE[name].path is None:
-        pytest.skip(f"{name} is not on the PATH; make solvers")
     x = cp.Variable(2)
     block = cp.bmat([[x[0], 1], [1, x[1]]])
     for objective, constraints, status in (
@@ -320,10 +324,8 @@ def test_verdicts_without_an_answer_are_passed_on(name):
         assert problem.status.removesuffix("_inaccurate") == status, (name, status)
 
 
-@pytest.mark.parametrize("name", COMMAND_LINE)
+@on_the_path
 def test_options_of_command_line_solvers(flowers, name):
-    if COMMAND_LINE[name].path is None:
-        pytest.skip(f"{name} is not on the PATH; make solvers")
     problem = cl.KP(*flowers)
     with pytest.raises(cl.SolveFailed, match=f"{name} has no option 'no_such'"):
         problem.solve(solver=name, solver_options={"no_such": 1})

@@ -15,6 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from . import __version__
+from .backends.catalogue import KINDS
 from .errors import CvxlinkError
 
 app = typer.Typer(
@@ -97,9 +98,6 @@ def solvers(
         others = ", ".join(solver.name for solver in missing if not solver.licence)
         lines += ["", "Not installed", *known, f"  and what else CVXPY knows: {others}"]
         console.print("\n".join(lines), highlight=False, markup=False, soft_wrap=True)
-
-
-KINDS = ("semidefinite", "logarithms", "quadratic")
 
 
 def _taken(solver: Any, kind: str, check: bool) -> str:
@@ -202,7 +200,7 @@ def verify(
 
     with _said_in_one_sentence() as console:
         wanted = names or library.names(folder)
-        failed, total = [], 0.0
+        failed = []
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
         with Progress(*columns, console=console, transient=True) as progress:
             bar = progress.add_task("proving", total=len(wanted))
@@ -213,7 +211,6 @@ def verify(
                 line = f"{verdict.name:<28} {mark}  {verdict.seconds:5.1f} s  {text}"
                 progress.console.print(line, highlight=False, markup=False, soft_wrap=True)
                 progress.update(bar, advance=1, description=verdict.name)
-                total += verdict.seconds
                 if not verdict.holds:
                     failed.append(verdict.name)
         console.print(f"{len(wanted) - len(failed)} of {len(wanted)} hold", highlight=False)

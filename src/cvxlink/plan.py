@@ -146,9 +146,13 @@ def _cvxpy_plan(problem: Problem, steps: list[Step], program: Problem, form: str
 
 
 def _equivalent_plan(problem: Problem, form: str, program: Problem, solver: str | None) -> Plan:
+    return _cvxpy_plan(problem, [rewriting(problem, form, program)], program, form, solver)
+
+
+def rewriting(problem: Problem, form: str, program: Problem) -> Step:
+    """Return the step from a problem to an equivalent one, which the problem knows the way back from."""
     why = "another program with the same optimum"
-    step = Step("rewriting", why, problem.sizes, program.sizes, FromEquivalent(problem, form))
-    return _cvxpy_plan(problem, [step], program, form, solver)
+    return Step("rewriting", why, problem.sizes, program.sizes, FromEquivalent(problem, form))
 
 
 def _refuse_form(problem: Problem, form: str, refusal: ReductionRefused | None = None) -> NoReturn:

@@ -18,7 +18,7 @@ from .backends.base import Resources
 from .backends.catalogue import choose_solver, require_solver, solver_options
 from .backends.cvxpy import call_cvxpy, interpreted
 from .errors import FormUnavailable, InvalidInput
-from .plan import FromEquivalent, Plan, Step
+from .plan import Plan, rewriting
 from .problem import Problem
 from .solution import Solution
 from .solve import check_arguments, finished
@@ -72,19 +72,10 @@ class Prepared:
         for quantity, value in values.items():
             self._parameters[quantity].value = value
         raw = call_cvxpy(self._declaration, self.solver, {**self.options, "warm_start": True}, verbose, self._compiled)
-        attempt = replace(
-            interpreted(raw, self.solver),
-            compile_seconds=raw.compile_seconds,
-            solve_seconds=raw.solve_seconds,
-            resources=Resources(threads_in_use()),
-        )
-        steps: tuple[Step, ...] = ()
-        if program is not problem:
-            lift = FromEquivalent(problem, program.declared_form)
-            steps = (Step("rewriting", "another program with the same optimum", problem.sizes, program.sizes, lift),)
-        plan = Plan(
-            problem, steps, program, f"{self.why}; compiled once", form=program.declared_form, solver=self.solver
-        )
+        attempt = replace(interpreted(raw, self.solver), resources=Resources(threads_in_use()))
+        form, why = program.declared_form, f"{self.why}; compiled once"
+        steps = () if program is problem else (rewriting(problem, form, program),)
+        plan = Plan(problem, steps, program, why, form=form, solver=self.solver)
         return finished(plan, attempt, self.accuracy, dict(self.options), strict=strict)
 
 

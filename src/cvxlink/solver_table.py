@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 
 import numpy as np
-import scipy.sparse as sp
 
 from .backends.catalogue import (
     LOGARITHMS,
@@ -26,6 +25,7 @@ from .backends.isolation import Limits, run_isolated
 from .errors import CvxlinkError
 from .formulations import GFHF, PCP, MinKL
 from .graph import Graph
+from .library import SHAPES
 from .links import Links
 from .problem import Problem
 from .tables import Table
@@ -37,9 +37,7 @@ SMOKE_TOLERANCE = 1e-4
 
 
 def _path() -> Graph:
-    i = np.arange(N - 1)
-    W = sp.csr_array((np.ones(N - 1), (i, i + 1)), shape=(N, N))
-    return Graph.from_affinity(W + W.T)
+    return Graph.from_affinity(SHAPES["path"](N))
 
 
 # A problem of each kind on ten points, with its optimum by hand.

@@ -61,6 +61,21 @@ class SolverNotes:
 INTERIOR, FIRST_ORDER, ACTIVE_SET = "interior point", "first order", "active set"
 EXTRA = "pip install 'cvxlink[solvers]'"
 DENSE = "dense semidefinite blocks up to about order 100"
+BLOCKS = "semidefinite blocks up to about order 2000"
+
+
+def _program(package: str, kind: str, licence: str, *tolerances: str) -> SolverNotes:
+    """Return the notes on a solver on the command line, from a Debian package."""
+    return SolverNotes(
+        f"apt install {package}",
+        kind,
+        licence,
+        tolerances=_tight(*tolerances),
+        threads=lambda count: {"threads": count},
+        limits=BLOCKS,
+    )
+
+
 SOLVERS: dict[str, SolverNotes] = {
     "CLARABEL": SolverNotes(
         "comes with cvxlink",
@@ -97,33 +112,12 @@ SOLVERS: dict[str, SolverNotes] = {
         "sdpa-python",
         _tight("epsilonStar", "epsilonDash", factor=10),
         lambda count: {"numThreads": count},
-        "semidefinite blocks up to about order 2000",
+        BLOCKS,
         reports=(),
     ),
-    "CSDP": SolverNotes(
-        "apt install coinor-csdp",
-        INTERIOR,
-        "EPL-1.0",
-        tolerances=_tight("axtol", "atytol", "objtol"),
-        threads=lambda count: {"threads": count},
-        limits="semidefinite blocks up to about order 2000",
-    ),
-    "SDPA-CLI": SolverNotes(
-        "apt install sdpa",
-        INTERIOR,
-        "GPL-2.0",
-        tolerances=_tight("epsilonStar", "epsilonDash"),
-        threads=lambda count: {"threads": count},
-        limits="semidefinite blocks up to about order 2000",
-    ),
-    "DSDP": SolverNotes(
-        "apt install dsdp",
-        "dual scaling",
-        "DSDP licence (MIT-like)",
-        tolerances=_tight("gaptol"),
-        threads=lambda count: {"threads": count},
-        limits="semidefinite blocks up to about order 2000",
-    ),
+    "CSDP": _program("coinor-csdp", INTERIOR, "EPL-1.0", "axtol", "atytol", "objtol"),
+    "SDPA-CLI": _program("sdpa", INTERIOR, "GPL-2.0", "epsilonStar", "epsilonDash"),
+    "DSDP": _program("dsdp", "dual scaling", "DSDP licence (MIT-like)", "gaptol"),
     "MOSEK": SolverNotes(
         "pip install 'cvxlink[mosek]', and a licence (free for academics)",
         INTERIOR,
@@ -151,7 +145,7 @@ SOLVERS: dict[str, SolverNotes] = {
         lambda a: {"eps_abs": a / 1000, "eps_rel": a / 1000, "max_iter": 100_000},
         warm_start=True,
     ),
-    "HIGHS": SolverNotes("comes with CVXPY", ACTIVE_SET, "MIT", "highspy", reports=("iterations", "time")),
+    "HIGHS": SolverNotes("comes with CVXPY", ACTIVE_SET, "MIT", "highspy"),
     "ECOS": SolverNotes("pip install ecos", INTERIOR, "GPL-3.0", "ecos", _tight("abstol", "reltol", "feastol")),
     "PIQP": SolverNotes("pip install piqp", INTERIOR, "BSD-2-Clause", "piqp", _tight("eps_abs", "eps_rel")),
     "PROXQP": SolverNotes(
@@ -171,7 +165,7 @@ SOLVERS: dict[str, SolverNotes] = {
 
 # ------------------------------------------------------------------ what they take
 
-SEMIDEFINITE, LOGARITHMS, QUADRATIC = "semidefinite", "logarithms", "quadratic"
+KINDS = SEMIDEFINITE, LOGARITHMS, QUADRATIC = "semidefinite", "logarithms", "quadratic"
 # COPT 8.0 calls feasible programs with logarithms infeasible. It can be asked for, but is not suggested.
 WRONG_ON_LOGARITHMS = ("COPT",)
 CONES = {"SOC": "second-order", "PSD": SEMIDEFINITE, "SvecPSD": SEMIDEFINITE, "ExpCone": "exponential"}
@@ -215,6 +209,11 @@ def installed_solvers() -> list[str]:
 def takes_semidefinite(name: str) -> bool:
     """Whether semidefinite constraints can be handed to the solver of that name."""
     return SEMIDEFINITE in cones_of(name)
+
+
+def takes_squares(name: str) -> bool:
+    """Whether quadratic terms can be handed to it other than as semidefinite blocks."""
+    return "second-order" in cones_of(name) or name in SOLVER_MAP_QP
 
 
 def installed_sdp_solvers() -> list[str]:

@@ -10,7 +10,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -60,10 +60,8 @@ class ConeProgramSolver(ConicSolver):
         A, b = sp.csr_array(A), np.ravel(b)
         zero, linear, orders = int(dims.zero), int(dims.nonneg), tuple(int(order) for order in dims.psd)
         if max(orders, default=0) > LARGEST_ORDER:
-            raise SolverError(
-                f"it has a semidefinite block of order {max(orders)}, which is what quadratic terms become where there "
-                f"are no second-order cones, and this cannot be solved with more than {LARGEST_ORDER}"
-            )
+            words = f"a semidefinite block of order {max(orders)} is not supported, {LARGEST_ORDER} at most"
+            raise SolverError(words)
         symmetric = _symmetriser(linear, orders)
         cones, side = sp.csr_array(symmetric @ A[zero:]), symmetric @ b[zero:]
         eliminated = without_equations(np.ravel(c), A[:zero], b[:zero], cones, side, linear, orders, float(d))
@@ -121,6 +119,7 @@ class CommandLineSolver(ConeProgramSolver):
     title = ""
     program = ""
     package = ""
+    OPTIONS: Collection[str] = ()
 
     @property
     def path(self) -> str | None:
@@ -194,6 +193,9 @@ class CommandLineSolver(ConeProgramSolver):
             folder = Path(name)
             write_sdpa(program, folder / "program.dat-s")
             threads = options.pop("threads", None) or os.environ.get("OMP_NUM_THREADS") or available_threads()
+            unknown = sorted(set(options) - set(self.OPTIONS))
+            if unknown:
+                raise CvxlinkError(f"{self.title} has no option {unknown[0]!r}; it has {', '.join(self.OPTIONS)}")
             command = self.command(folder, options)
             done = _run(
                 command,
@@ -258,13 +260,6 @@ def _constant(program: ConeProgram) -> tuple[str, Result | None, int | None]:
     return settings.OPTIMAL, Result(np.zeros(len(program.c)), np.zeros(len(program.b))), 0
 
 
-def _options_file(path: Path, defaults: Mapping[str, Any], options: Mapping[str, Any], solver: str) -> None:
-    unknown = sorted(set(options) - set(defaults))
-    if unknown:
-        raise CvxlinkError(f"{solver} has no option {unknown[0]!r}; it has {', '.join(defaults)}")
-    path.write_text("".join(f"{key}={value}\n" for key, value in {**defaults, **options}.items()), encoding="ascii")
-
-
 class CSDP(CommandLineSolver):
     """CSDP, by Brian Borchers: the solver of the papers."""
 
@@ -301,7 +296,8 @@ class CSDP(CommandLineSolver):
 
     def command(self, folder: Path, options: dict[str, Any]) -> list[str]:
         """Return csdp program result; its options are in a file of that name in its folder."""
-        _options_file(folder / "param.csdp", self.OPTIONS, options, self.title)
+        lines = (f"{key}={value}\n" for key, value in {**self.OPTIONS, **options}.items())
+        (folder / "param.csdp").write_text("".join(lines), encoding="ascii")
         return [str(self.path), "program.dat-s", "result"]
 
     def outcome(self, code: int, printed: str, folder: Path) -> Outcome:
@@ -320,9 +316,6 @@ class DSDP(CommandLineSolver):
 
     def command(self, folder: Path, options: dict[str, Any]) -> list[str]:
         """Return dsdp5 program -save result and its options."""
-        unknown = sorted(set(options) - set(self.OPTIONS))
-        if unknown:
-            raise CvxlinkError(f"{self.title} has no option {unknown[0]!r}; it has {', '.join(self.OPTIONS)}")
         words = [word for name, value in options.items() for word in (f"-{name}", str(value))]
         return [str(self.path), "program.dat-s", "-save", "result", *words]
 
@@ -373,9 +366,6 @@ class SDPACommand(CommandLineSolver):
 
     def command(self, folder: Path, options: dict[str, Any]) -> list[str]:
         """Return sdpa -ds program -o result -p options."""
-        unknown = sorted(set(options) - set(self.OPTIONS))
-        if unknown:
-            raise CvxlinkError(f"{self.title} has no option {unknown[0]!r}; it has {', '.join(self.OPTIONS)}")
         lines = [f"{value}\t{name};" for name, value in {**self.OPTIONS, **options}.items()]
         lines += [f"%+.17e\t{kind}Print;" for kind in ("x", "X", "Y", "inf")]
         (folder / "param.sdpa").write_text("\n".join([*lines, ""]), encoding="ascii")

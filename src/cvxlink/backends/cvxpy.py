@@ -15,13 +15,12 @@ from typing import Any
 
 import cvxpy as cp
 import numpy as np
-from cvxpy.reductions.solvers.defines import SOLVER_MAP_QP
 
 from ..declaration import Declaration
 from ..errors import SolverUnavailable
 from ..status import Status
 from .base import Attempt
-from .catalogue import SOLVERS, SolverNotes, capable_solvers, cones_of
+from .catalogue import SOLVERS, SolverNotes, capable_solvers, takes_squares
 from .command_line import COMMAND_LINE
 
 STATUSES = {
@@ -79,10 +78,10 @@ def call_cvxpy(
     raw = RawResult()
     start = perf_counter()
     order = order_of_quadratic_terms(problem)
-    if order > LARGEST_SQUARE and not _takes_squares(solver):
+    if order > LARGEST_SQUARE and not takes_squares(solver):
         words = f"quadratic terms are not supported as such, and one of them would be a dense block of order {order}"
         return RawResult(
-            failure=words, failure_module="cvxpy", capable=[s for s in capable_solvers(problem) if _takes_squares(s)]
+            failure=words, failure_module="cvxpy", capable=[s for s in capable_solvers(problem) if takes_squares(s)]
         )
     try:
         with warnings.catch_warnings(), nullcontext() if verbose or solver not in CHATTY else _silent_stdout():
@@ -104,10 +103,6 @@ def call_cvxpy(
         raw.most_iterations = options.get("max_iters", float("inf"))
         raw.read_point(declaration)
     return raw
-
-
-def _takes_squares(solver: str) -> bool:
-    return "second-order" in cones_of(solver) or solver in SOLVER_MAP_QP
 
 
 def order_of_quadratic_terms(problem: cp.Problem) -> int:
@@ -161,15 +156,16 @@ def _multiplier(term: Any, sign: float) -> Any:
 
 def interpreted(raw: RawResult, solver: str) -> Attempt:
     """Return the outcome in our words."""
+    seconds: dict[str, Any] = {"compile_seconds": raw.compile_seconds, "solve_seconds": raw.solve_seconds}
     if raw.failure is not None:
         _raise_if_unavailable(raw, solver)
-        return Attempt(Status.ERROR, f"{solver}: {raw.failure}")
+        return Attempt(Status.ERROR, f"{solver}: {raw.failure}", **seconds)
     status = STATUSES.get(str(raw.status), Status.ERROR)
     if status is Status.INACCURATE and raw.iterations is not None and raw.iterations >= raw.most_iterations:
         status = Status.LIMIT  # SCS calls an answer cut short inaccurate
     complete = bool(raw.values) and all(v is not None and np.isfinite(v).all() for v in raw.values.values())
     if status.has_answer and not complete:
-        return Attempt(Status.ERROR, f"{solver} reported {raw.status!r} without an answer")
+        return Attempt(Status.ERROR, f"{solver} reported {raw.status!r} without an answer", **seconds)
     values = {name: np.asarray(v) for name, v in raw.values.items()} if complete else {}
     return Attempt(
         status,
@@ -177,6 +173,7 @@ def interpreted(raw: RawResult, solver: str) -> Attempt:
         values,
         raw.duals if complete else {},
         iterations=raw.iterations,
+        **seconds,
     )
 
 
@@ -188,6 +185,6 @@ def _raise_if_unavailable(raw: RawResult, solver: str) -> None:
         raise SolverUnavailable(f"{solver} is installed but has no valid licence ({message}); {how}")
     # CVXPY's words where a solver lacks a cone or the like.
     if raw.failure_module.startswith("cvxpy") and (
-        "could not be reduced" in lowered or "not supported" in lowered or "cannot " in lowered
+        "could not be reduced" in lowered or "not supported" in lowered or "cannot solve" in lowered
     ):
         raise SolverUnavailable(f"{solver} cannot take this program ({message}); try one of {', '.join(raw.capable)}")

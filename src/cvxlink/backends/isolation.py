@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import os
 import pickle
-import resource
 import signal
 import subprocess
 import sys
@@ -165,7 +164,7 @@ def signal_name(number: int) -> str:
 
 def memory_of_group(group: int) -> float:
     """Return the bytes of memory that the processes of a group hold."""
-    total = 0
+    total, page = 0, os.sysconf("SC_PAGE_SIZE")
     for process in os.listdir("/proc"):
         if not process.isdigit():
             continue
@@ -175,12 +174,14 @@ def memory_of_group(group: int) -> float:
         except OSError:
             continue  # it has ended meanwhile
         if int(fields[2]) == group:
-            total += int(fields[21]) * resource.getpagesize()
+            total += int(fields[21]) * page
     return float(total)
 
 
 def main() -> None:
     """Be the child: read a task from standard input, do it, write the answer to standard output."""
+    import resource  # not on every system
+
     end_with_parent()
     channel = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a solver prints must not get into the answer

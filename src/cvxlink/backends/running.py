@@ -38,11 +38,8 @@ def run_solver(
     declare_seconds = perf_counter() - start
     arguments = declaration, solver, dict(options), verbose
     ended = _call(call_cvxpy, arguments, limits, isolated, solver, verbose)
-    attempt, compile_seconds = _without_answer(ended), declare_seconds
-    if ended.answer is not None:
-        raw = ended.answer
-        attempt = replace(interpreted(raw, solver), solve_seconds=raw.solve_seconds)
-        compile_seconds += raw.compile_seconds
+    attempt = interpreted(ended.answer, solver) if ended.answer is not None else _without_answer(ended)
+    compile_seconds = declare_seconds + attempt.compile_seconds
     return replace(attempt, compile_seconds=compile_seconds, resources=_resources(ended, limits, isolated))
 
 

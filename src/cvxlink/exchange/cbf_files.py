@@ -75,7 +75,6 @@ class _Reader:
             raise InvalidFile(f"{path.name} has {_count(lines)} lines and says it has {counted[1]}; is it cut short?")
         self.lines = [(k, line.strip()) for k, line in enumerate(lines, 1) if _holds_something(line)]
         self.at = 0
-        self.found: dict[str, list[list[float]]] = {}
 
     def fail(self, what: str) -> InvalidFile:
         number = self.lines[min(self.at, len(self.lines)) - 1][0] if self.lines else 1

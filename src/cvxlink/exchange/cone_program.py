@@ -140,20 +140,19 @@ def without_equations(
             f"the program has {rest.shape[0]} equations in {len(used)} variables, too many to solve beforehand; "
             f"use the form 'dual', which has none"
         )
-    _, R, pivots = scipy.linalg.qr(rest[:, used].toarray(), mode="economic", pivoting=True)
+    dense = rest[:, used].toarray()
+    _, R, pivots = scipy.linalg.qr(dense, mode="economic", pivoting=True)
     rank = int((abs(np.diag(R)) > DEPENDENT * max(abs(R[0, 0]) if R.size else 0.0, 1e-300)).sum())
-    picked, dense = used[pivots[:rank]], rest[:, used].toarray()
+    picked = used[pivots[:rank]]
     # Equations that determine the picked variables: as many independent rows of these columns.
     _, _, independent = scipy.linalg.qr(dense[:, pivots[:rank]].T, mode="economic", pivoting=True)
     rows = np.sort(independent[:rank])
     square = dense[rows][:, pivots[:rank]]
     remaining = np.setdiff1d(np.arange(len(unknown)), picked)
-    solved = (
-        np.linalg.solve(square, np.column_stack([rest[rows][:, remaining].toarray(), left[rows]])) if rank else None
-    )
     T = sp.csr_array((len(columns) + rank, len(remaining)))
     t = np.concatenate([given, np.zeros(rank)])
-    if solved is not None:
+    if rank:
+        solved = np.linalg.solve(square, np.column_stack([rest[rows][:, remaining].toarray(), left[rows]]))
         solved[abs(solved) < 1e-15 * abs(solved).max()] = 0.0
         T = sp.csr_array(sp.vstack([sp.csr_array((len(columns), len(remaining))), sp.csr_array(-solved[:, :-1])]))
         t[len(columns) :] = -solved[:, -1]

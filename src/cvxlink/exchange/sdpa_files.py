@@ -183,10 +183,8 @@ def _entries(path: Path, lines: list[tuple[int, str]], most: int, sizes: list[in
         entries = np.array([_five(path, *line) for line in lines], dtype=float).reshape(-1, 5)
     matrix, block, i, j = entries[:, :4].T
     whole = (entries[:, :4] == np.floor(entries[:, :4])).all(axis=1)
-    order = np.array([0, *map(abs, sizes)])[
-        np.where(whole & (block >= 1) & (block <= len(sizes)), block, 0).astype(int)
-    ]
-    diagonal = np.array([0, *sizes])[np.where(order > 0, block, 0).astype(int)] < 0
+    size = np.array([0, *sizes])[np.where(whole & (block >= 1) & (block <= len(sizes)), block, 0).astype(int)]
+    order, diagonal = abs(size), size < 0
     inside = (matrix >= least) & (matrix <= most) & (order > 0) & (i >= 1) & (j >= 1) & (i <= order) & (j <= order)
     wrong = np.flatnonzero(~(whole & inside & (~diagonal | (i == j)) & np.isfinite(entries[:, 4])))
     if len(wrong):
