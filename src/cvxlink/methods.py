@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+import inspect
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import numpy as np
 
+from .errors import InvalidInput
 from .formulations import (
     CCSR,
     CSC,
@@ -28,34 +31,33 @@ from .formulations import (
 from .graph import Graph
 from .links import Links
 from .problem import Problem
-from .tables import Table
+from .tables import Table, same_name
 
 # The noise of the affinity propagation of Lu & Carreira-Perpiñán, where none is given.
 NOISE = 0.1
-
-
-def _affinity_propagation(graph: Graph, links: Links, labels: Any, k: int) -> MinKL:
-    return MinKL(graph.kernel(), links, must_noise=NOISE, cannot_noise=NOISE, jitter="smallest")
-
-
-# How each method is put on a graph, links, partial labels and a number of clusters; each takes what it needs.
-METHODS: dict[str, Callable[[Graph, Links, Any, int], Problem]] = {
-    "PCP": lambda graph, links, labels, k: PCP(graph, links),
-    "KP": lambda graph, links, labels, k: KP(graph, links),
-    "CCSR": lambda graph, links, labels, k: CCSR(graph, links),
-    "SRCP": lambda graph, links, labels, k: SRCP(graph, links),
-    "E2CP": lambda graph, links, labels, k: E2CP(graph, links),
-    "MinKL": _affinity_propagation,
-    "CSC": lambda graph, links, labels, k: CSC(graph, links, n_clusters=k),
-    "CSCGFHF": lambda graph, links, labels, k: CSCGFHF(graph, labels),
-    "GFHF": lambda graph, links, labels, k: GFHF(graph, labels),
-    "LLGC": lambda graph, links, labels, k: LLGC(graph, labels),
-    "SL": lambda graph, links, labels, k: SL(graph, links),
-    "SSKK": lambda graph, links, labels, k: SSKK(graph, links, n_clusters=k),
-    "NCuts": lambda graph, links, labels, k: NCuts(graph, k),
-    "ImprovedOrder": lambda graph, links, labels, k: ImprovedOrder(graph, links),
-    "GaussianField": lambda graph, links, labels, k: GaussianField(graph, links),
+# What a method is given where it has no default of its own that would do.
+DEFAULTS: dict[type[Problem], dict[str, Any]] = {
+    MinKL: {"must_noise": NOISE, "cannot_noise": NOISE, "jitter": "smallest"},
 }
+OWN: tuple[type[Problem], ...] = (
+    PCP,
+    KP,
+    CCSR,
+    SRCP,
+    E2CP,
+    MinKL,
+    CSC,
+    CSCGFHF,
+    GFHF,
+    LLGC,
+    SL,
+    SSKK,
+    NCuts,
+    ImprovedOrder,
+    GaussianField,
+)
+# What a formulation is handed by the names of its fields; anything else it has is an option of its own.
+GIVEN = ("graph", "kernel", "links", "labels", "n_clusters")
 
 
 @dataclass(frozen=True)
@@ -72,33 +74,55 @@ class Method:
     formulation: type[Problem] = field(repr=False, compare=False)
 
     @classmethod
-    def of(cls, problem: Problem) -> Method:
-        """Read a row off a problem."""
-        paper = problem.cites.short if problem.cites else ""
+    def of(cls, formulation: type[Problem]) -> Method:
+        """Read a row off a formulation; its forms and routes off a small instance, where one can be made."""
+        forms, routes = _ways(formulation)
         return cls(
-            type(problem).__name__,
-            paper,
-            problem.program,
-            problem.forms,
-            problem.routes,
-            problem.takes,
-            problem.yields,
-            type(problem),
+            formulation.__name__,
+            formulation.cites.short if formulation.cites else "",
+            formulation.program,
+            forms,
+            routes,
+            formulation.takes or ", ".join(name for name in ("links", "labels") if name in _parameters(formulation)),
+            formulation.yields,
+            formulation,
         )
 
-    def make(self, graph: Graph, links: Links, labels: Any, n_clusters: int) -> Problem:
-        """Return the method on a graph, with its own defaults; of links, labels and clusters it takes what it needs."""
-        return METHODS[self.name](graph, links, labels, n_clusters)
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The names of the options it takes besides graph, links, labels and the number of clusters."""
+        return tuple(name for name in _parameters(self.formulation) if name not in GIVEN)
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """What it is made of: of graph, kernel, links, labels and n_clusters those it has a field for."""
+        return tuple(name for name in GIVEN if name in _parameters(self.formulation))
+
+    def make(self, graph: Graph, links: Links, labels: Any, n_clusters: int, **options: Any) -> Problem:
+        """Return the method on a graph; of links, labels and clusters it takes what it needs.
+
+        ``options`` are fields of the formulation, ``mu=0.2`` for SRCP; the others keep their defaults.
+        """
+        unknown = [name for name in options if name not in self.options]
+        if unknown:
+            known = f"it has {', '.join(self.options)}" if self.options else "it has none"
+            raise InvalidInput(f"{self.name} has no option {unknown[0]!r}; {known}")
+        given = {"graph": graph, "links": links, "labels": labels, "n_clusters": n_clusters}
+        if "kernel" in self.needs:
+            given["kernel"] = graph.kernel()
+        return self.formulation(
+            **{name: given[name] for name in self.needs}, **_defaults(self.formulation, options), **options
+        )
 
     def cells(self) -> tuple[str, ...]:
         """Return what stands in the columns."""
         return (
             self.name,
-            self.paper,
+            self.paper or "—",
             self.program,
             ", ".join(self.forms) or "none",
             ", ".join(self.routes) or "none",
-            self.takes,
+            self.takes or "—",
             self.yields,
         )
 
@@ -113,11 +137,69 @@ class MethodTable(Table[Method]):
 def methods() -> MethodTable:
     """Return the table of methods: where from, what kind of program, forms, routes, what they take and yield.
 
-    A form is a program that CVXPY takes, a route an algorithm of ours; both are looked up on a small instance.
+    A form is a program that CVXPY takes, a route an algorithm of ours; both are looked up on a small instance. The
+    formulations of this package come first, then every other subclass of :class:`Problem` that there is.
     """
+    return MethodTable(Method.of(formulation) for formulation in (*OWN, *_of_users()))
+
+
+def method(which: Any) -> Method:
+    """Return a method by its name, in capitals or not, or by its class."""
+    if isinstance(which, Method):
+        return which
+    if isinstance(which, type) and issubclass(which, Problem):
+        return Method.of(which)
+    candidates = {formulation.__name__: formulation for formulation in (*OWN, *_of_users())}
+    name = same_name(which, candidates) if isinstance(which, str) else None
+    if name is not None:
+        return Method.of(candidates[name])
+    raise InvalidInput(
+        f"there is no method {which!r}; there are {', '.join(candidates)}, and any subclass of cvxlink.Problem"
+    )
+
+
+def _parameters(formulation: type[Problem]) -> tuple[str, ...]:
+    parameters = inspect.signature(formulation).parameters.values()
+    return tuple(p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY))
+
+
+def _defaults(formulation: type[Problem], options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a method is given besides the options that were chosen."""
+    bounded = any(name.endswith("_bound") for name in options)  # then links have no noise
+    return {
+        name: value
+        for name, value in DEFAULTS.get(formulation, {}).items()
+        if name not in options and not (bounded and name.endswith("_noise"))
+    }
+
+
+def _of_users() -> list[type[Problem]]:
+    """Return the formulations that are not of this package; of several with one name, as in a notebook, the last."""
+    found = {f.__name__: f for f in _subclasses(Problem) if not f.__module__.startswith(f"{__package__}.")}
+    taken = {formulation.__name__ for formulation in OWN}
+    return [f for name, f in found.items() if not (inspect.isabstract(f) or name.startswith("_") or name in taken)]
+
+
+def _subclasses(formulation: type[Problem]) -> Iterator[type[Problem]]:
+    for subclass in formulation.__subclasses__():
+        yield subclass
+        yield from _subclasses(subclass)
+
+
+@cache
+def _small() -> tuple[Graph, Links, list[int], int]:
     graph = Graph.from_affinity(0.2 + 0.6 * np.kron(np.eye(2), np.ones((2, 2))))
-    links = Links(4, must=[(0, 1)], cannot=[(0, 2)])
-    rows = [Method.of(method(graph, links, [0, -1, 1, -1], 2)) for method in METHODS.values()]
-    bounded = Method.of(MinKL(graph.kernel(), links, must_bound=NOISE, cannot_bound=NOISE))
-    # Its two modes have different routes.
-    return MethodTable(replace(r, routes=bounded.routes + r.routes) if r.name == bounded.name else r for r in rows)
+    return graph, Links(4, must=[(0, 1)], cannot=[(0, 2)]), [0, -1, 1, -1], 2
+
+
+def _ways(formulation: type[Problem]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the forms and routes of a formulation on four points; none where it needs more than these."""
+    row = Method(formulation.__name__, "", "", (), (), "", "", formulation)
+    try:
+        problem = row.make(*_small())
+        forms, routes = problem.forms, problem.routes
+        if formulation is MinKL:  # its two modes have different routes
+            routes = row.make(*_small(), must_bound=NOISE, cannot_bound=NOISE).routes + routes
+    except Exception:  # a formulation of a user's may ask for more than this, and say so in whatever way it likes
+        return (formulation.declared_form,), ()
+    return forms, routes

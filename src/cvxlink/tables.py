@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from .errors import InvalidInput
@@ -21,6 +22,12 @@ class Row(Protocol):
 RowType = TypeVar("RowType", bound=Row)
 
 
+def same_name(which: str, names: Iterable[str]) -> str | None:
+    """Return the name that is meant: that very one, or else the one that differs in capitals only."""
+    names = list(names)
+    return which if which in names else next((name for name in names if name.casefold() == which.casefold()), None)
+
+
 class Table(tuple[RowType, ...], Generic[RowType]):
     """Rows, with the names of their columns; print it to read it."""
 
@@ -37,12 +44,12 @@ class Table(tuple[RowType, ...], Generic[RowType]):
     __repr__ = __str__
 
     def __getitem__(self, which: Any) -> Any:
-        """Return a row by its number or by its name."""
+        """Return a row by its number or by its name, in capitals or not."""
         if not isinstance(which, str):
             return super().__getitem__(which)
-        for row in self:
-            if row.name == which:
-                return row
+        name = same_name(which, self.names())
+        if name is not None:
+            return super().__getitem__(self.names().index(name))
         raise InvalidInput(f"there is no {self.noun} {which!r}; there are {', '.join(self.names())}")
 
     def names(self) -> list[str]:
