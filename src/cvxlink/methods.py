@@ -175,7 +175,7 @@ def _defaults(formulation: type[Problem], options: Mapping[str, Any]) -> dict[st
 
 def _of_users() -> list[type[Problem]]:
     """Return the formulations that are not of this package; of several with one name, as in a notebook, the last."""
-    found = {f.__name__: f for f in _subclasses(Problem) if not f.__module__.startswith(f"{__package__}.")}
+    found = {f.__name__: f for f in _subclasses(Problem) if not f.__module__.startswith(f"{__package__}.")}  # type: ignore[type-abstract]
     taken = {formulation.__name__ for formulation in OWN}
     return [f for name, f in found.items() if not (inspect.isabstract(f) or name.startswith("_") or name in taken)]
 
