@@ -1,6 +1,6 @@
 """Convex programs for clustering with must-links and cannot-links."""
 
-from . import clustering, datasets, library, metrics, plotting
+from . import clustering, datasets, library, metrics, plotting, terms
 from .backends.base import Progress
 from .backends.catalogue import installed_sdp_solvers
 from .certificate import Certificate
@@ -115,4 +115,5 @@ __all__ = [
     "sample_labels",
     "solvers",
     "stationarity",
+    "terms",
 ]

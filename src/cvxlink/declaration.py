@@ -106,8 +106,12 @@ class Declaration:
         return cp.Problem(self.objective, [term for group in self.constraints.values() for term in group])
 
     def worded(self, terms: list) -> str:
-        """Return constraints, or the objective, in CVXPY's words and our names."""
+        """Return constraints, or the objective, in plain characters: as mathematics, or in CVXPY's words."""
         return ",  ".join(mathematics.expression(term, self.variables) for term in terms)
+
+    def tex(self, terms: list) -> str:
+        """Return the same as LaTeX."""
+        return r",\quad ".join(mathematics.tex(term, self.variables) for term in terms)
 
     @property
     def sizes(self) -> Sizes:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 import cvxpy as cp
+import numpy as np
+from cvxpy.atoms.affine.add_expr import AddExpression
+from cvxpy.atoms.affine.binary_operators import MulExpression
 
 _SYMBOLS = {
     r"\langle": "⟨",
@@ -22,6 +26,7 @@ _SYMBOLS = {
     "^{1/2}": "^½",
     "^{-1/2}": "^-½",
     r"\log": "log",
+    r"\max": "max",
     r"\succeq": "⪰",
     r"\preceq": "⪯",
     r"\forall": "for all",
@@ -70,13 +75,45 @@ def plain(tex: str) -> str:
     return text.strip()
 
 
+def stands_for(term: Any, tex: str, of: Any) -> Any:
+    """Return a CVXPY expression or constraint that knows what it stands for: LaTeX, with @ for the matrix it is of."""
+    term.stands_for = tex, of
+    return term
+
+
 def expression(term: Any, names: dict[str, cp.Variable]) -> str:
-    """Return a CVXPY objective or constraint as CVXPY writes it, with our names and without matrices of numbers."""
-    if isinstance(term, cp.constraints.PSD):
-        return f"{_written(term.args[0], names)} ⪰ 0"
+    """Return a CVXPY objective or constraint in plain characters: what it stands for, or how CVXPY writes it."""
+    return _composed(term, names, plain, str)
+
+
+def tex(term: Any, names: dict[str, cp.Variable]) -> str:
+    """Return the same as LaTeX."""
+    return _composed(term, names, str, verbatim)
+
+
+def _composed(
+    term: Any, names: dict[str, cp.Variable], of_tex: Callable[[str], str], of_words: Callable[[str], str]
+) -> str:
+    """Put a term together from what its parts stand for, and CVXPY's wording of the others."""
     if isinstance(term, (cp.Minimize, cp.Maximize)):
-        return _written(term.args[0], names)
-    return _written(term, names)
+        term = term.args[0]
+    if hasattr(term, "stands_for"):
+        written, of = term.stands_for
+        name = next((name for name, variable in names.items() if variable is of), None)
+        if name is not None:
+            return of_tex(written.replace("@", name))
+    if _knows_a_part(term):
+        if isinstance(term, AddExpression):
+            return " + ".join(_composed(part, names, of_tex, of_words) for part in term.args)
+        if isinstance(term, cp.multiply | MulExpression) and term.args[0].is_constant() and term.args[0].size == 1:
+            return f"{float(np.sum(term.args[0].value)):.4g} {_composed(term.args[1], names, of_tex, of_words)}"
+    if isinstance(term, cp.constraints.PSD):
+        return of_words(f"{_written(term.args[0], names)} ⪰ 0")
+    return of_words(_written(term, names))
+
+
+def _knows_a_part(term: Any) -> bool:
+    return any(hasattr(part, "stands_for") or _knows_a_part(part) for part in getattr(term, "args", ()))
 
 
 def _written(term: Any, names: dict[str, cp.Variable]) -> str:

@@ -410,7 +410,7 @@ class Problem(ABC):
         declaration, tex = self.declare(), self.tex
 
         def written(name: str, terms: list) -> str:
-            return tex.get(name) or mathematics.verbatim(declaration.worded(terms))
+            return tex.get(name) or declaration.tex(terms)
 
         verb = r"\min" if isinstance(declaration.objective, cp.Minimize) else r"\max"
         over = ",".join(declaration.variables)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import cvxpy as cp
 import numpy as np
 import scipy.sparse as sp
 
+from .declaration import Declaration
 from .errors import ReductionRefused
 from .linear_sdp import LinearSDP, Rows, Sense
 from .problem import Problem
@@ -37,7 +39,7 @@ def read_declaration(problem: Problem) -> LinearSDP:
         senses: set[Sense] = set()
         for term in group:
             if isinstance(term, cp.constraints.PSD):
-                if not _is_the_variable(term.args[0], K):
+                if not is_the_variable(term.args[0], K):
                     raise ReductionRefused(f"its constraint {key!r} is semidefinite in something else than {name}")
                 if cone is not None:
                     raise ReductionRefused(f"it requires {name} to be semidefinite twice ({cone!r} and {key!r})")
@@ -45,15 +47,10 @@ def read_declaration(problem: Problem) -> LinearSDP:
                     raise ReductionRefused(f"its constraint {key!r} mixes a semidefinite constraint with others")
                 cone = key
                 continue
-            if not isinstance(term, (cp.constraints.Equality, cp.constraints.Inequality, cp.constraints.Zero)):
-                raise ReductionRefused(f"its constraint {key!r} is of the kind {type(term).__name__}")
-            body = term.args[0] if isinstance(term, cp.constraints.Zero) else term.expr
-            if not body.is_affine():
-                raise ReductionRefused(f"its constraint {key!r} is not linear")
-            senses.add("<=" if isinstance(term, cp.constraints.Inequality) else "==")
-            A, constant = _affine(body, K)
-            matrices.append(A)
-            sides.append(0.0 - constant)  # and not −constant, which would make −0
+            rows_of_term = _read_rows(key, term, K)
+            senses.add(rows_of_term.sense)
+            matrices.append(rows_of_term.A)
+            sides.append(rows_of_term.b)
         if len(senses) > 1:
             raise ReductionRefused(f"its constraint {key!r} mixes equations with inequalities; name them apart")
         if matrices:
@@ -64,6 +61,30 @@ def read_declaration(problem: Problem) -> LinearSDP:
     n = K.shape[0]
     C = sp.csr_array(cost.reshape((n, n)))
     return LinearSDP(C, tuple(rows), float(offset[0]), name, cone)
+
+
+def evident_trace_bound(declaration: Declaration, K: cp.Variable) -> float | None:
+    """Return a bound on the trace of a semidefinite variable that the linear constraints on it alone give, or None."""
+    K.save_value(np.zeros(K.shape))
+    rows = []
+    for key, group in declaration.constraints.items():
+        for term in group:
+            if set(term.variables()) == {K}:
+                with suppress(ReductionRefused):  # fewer constraints make a weaker bound, never a wrong one
+                    rows.append(_read_rows(key, term, K))
+    return LinearSDP(sp.csr_array(K.shape), tuple(rows)).trace_bound()
+
+
+def _read_rows(key: str, term: Any, K: cp.Variable) -> Rows:
+    """Return an equation or inequality as rows, or refuse."""
+    if not isinstance(term, (cp.constraints.Equality, cp.constraints.Inequality, cp.constraints.Zero)):
+        raise ReductionRefused(f"its constraint {key!r} is of the kind {type(term).__name__}")
+    body = term.args[0] if isinstance(term, cp.constraints.Zero) else term.expr
+    if not body.is_affine():
+        raise ReductionRefused(f"its constraint {key!r} is not linear")
+    A, constant = _affine(body, K)
+    # 0 − constant and not −constant, which would make −0
+    return Rows(key, A, 0.0 - constant, "<=" if isinstance(term, cp.constraints.Inequality) else "==")
 
 
 def _affine(expression: Any, K: cp.Variable) -> tuple[sp.csr_array, np.ndarray]:
@@ -90,7 +111,7 @@ def _matrix(gradient: Any) -> sp.csr_array:
     return sp.csr_array(gradient if sp.issparse(gradient) else np.atleast_2d(gradient))
 
 
-def _is_the_variable(expression: Any, K: cp.Variable) -> bool:
+def is_the_variable(expression: Any, K: cp.Variable) -> bool:
     """Whether an affine expression is K itself (CVXPY writes ``K >> 0`` as K + 0)."""
     if not expression.is_affine() or expression.shape != K.shape:
         return False

@@ -10,6 +10,7 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 
+from .. import terms
 from ..citations import Citation
 from ..declaration import Sizes
 from ..linear_sdp import LinearSDP
@@ -71,16 +72,15 @@ class PCP(LinkedGraphProblem):
 
     def objective(self, K: cp.Variable) -> cp.Minimize:  # type: ignore[override]
         """Smoothness over the graph."""
-        return cp.Minimize(cp.sum(cp.multiply(self.L, K)))
+        return cp.Minimize(terms.smoothness(K, self.L))
 
     def constraints(self, K: cp.Variable) -> dict[str, Any]:  # type: ignore[override]
         """Unit length, must-links, cannot-links, semidefiniteness."""
-        unit, must, cannot = self.unit_points, self.links.must, self.links.cannot
         return {
-            "unit": K[unit, unit] == 1,
-            "must": K[must[:, 0], must[:, 1]] == 1,
-            "cannot": K[cannot[:, 0], cannot[:, 1]] == 0,
-            "psd": K >> 0,
+            "unit": terms.unit_diagonal(K, self.unit_points),
+            "must": terms.must_links(K, self.links),
+            "cannot": terms.cannot_links(K, self.links),
+            "psd": terms.semidefinite(K),
         }
 
     def linear_sdp(self) -> LinearSDP:

@@ -1,7 +1,7 @@
 """Certificates: what can be proven about an answer, whoever computed it.
 
 Everything is recomputed on the original problem from the point and the multipliers alone. Each kind of program has its
-own proof, a file each; a program of no such kind has its violations shown.
+own proof, a file each; a program of no such kind has its violations shown, and a bound from its multipliers.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from .cut import certify_cut, certify_stationary
 from .declared import checked_point, violations_of
 from .fantope import certify_fantope, certify_fixed_entries
 from .harmonic import certify_harmonic
+from .lagrangian import lower_bound
 from .linear_sdp import certify_linear_sdp
 from .nearness import certify_nearness
 from .propagation import certify_propagation
@@ -88,7 +89,21 @@ def certify(problem: Problem, values: Mapping[str, Any], duals: Mapping[str, Any
     value = float(declaration.objective.value)
     if sdp is None:
         scale = max(float(abs(v).max()) for v in point.values())
-        return Certificate(value, violations, min_eigenvalue=eigenvalue, basis=refusal, scale=scale)
+        bound, sensitivity = None, None
+        if problem.convex:
+            try:
+                bound, refusal, sensitivity = lower_bound(declaration, point, duals, violations)
+            except ReductionRefused as reason:
+                refusal = str(reason)
+        return Certificate(
+            value,
+            violations,
+            bound,
+            min_eigenvalue=eigenvalue,
+            basis=refusal,
+            scale=scale,
+            sensitivity=sensitivity,
+        )
     K = point[sdp.variable]
     return certify_linear_sdp(sdp, (K + K.T) / 2, duals, value, violations)
 
