@@ -223,13 +223,12 @@ def test_contradictions_after_merging_are_found_without_a_solver():
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        ({"variables": lambda self: {"X": cp.Variable((2, 2), symmetric=True), "t": cp.Variable()},
+        ({"variables": lambda self: {"X": cp.Variable((2, 2), symmetric=True), "t": cp.Variable(bounds=[0, 1])},
           "objective": lambda self, X, t: cp.Minimize(t), "constraints": lambda self, X, t: {"c": X >> 0}},
-         "2 variables"),
+         "2 variables, not one symmetric matrix, and its variable t is declared as bounds"),
         ({"variables": lambda self: {"X": cp.Variable(2)}, "objective": lambda self, X: cp.Minimize(cp.sum(X)),
           "constraints": lambda self, X: {"c": X >= 0}}, "not a plain symmetric matrix"),
         ({"objective": lambda self, X: cp.Maximize(-cp.trace(X))}, "maximises"),
-        ({"constraints": lambda self, X: {"norm": cp.norm(X) <= 1, "cone": X >> 0}}, "'norm' is not linear"),
         ({"constraints": lambda self, X: {"shifted": X >> np.eye(2)}}, "something else"),
         ({"constraints": lambda self, X: {"diagonal": cp.diag(X) == 1}}, "does not require X"),
         ({"constraints": lambda self, X: {"cone": X >> 0}}, "no constraint but semidefiniteness"),

@@ -101,9 +101,14 @@ class Declaration:
                 groups[key] = terms
         return cls(dict(variables), objective, groups)
 
+    @property
+    def terms(self) -> list[Any]:
+        """All constraints, group after group."""
+        return [term for group in self.constraints.values() for term in group]
+
     def to_cvxpy(self) -> cp.Problem:
         """Return the program as CVXPY takes it."""
-        return cp.Problem(self.objective, [term for group in self.constraints.values() for term in group])
+        return cp.Problem(self.objective, self.terms)
 
     def worded(self, terms: list) -> str:
         """Return constraints, or the objective, in plain characters: as mathematics, or in CVXPY's words."""
@@ -125,7 +130,7 @@ class Declaration:
             unknowns += order * (order + 1) // 2 if symmetric else variable.size
             if variable.attributes["PSD"]:
                 psd.append(order)
-        for term in (term for group in self.constraints.values() for term in group):
+        for term in self.terms:
             if isinstance(term, cp.constraints.PSD):
                 psd.append(term.shape[-1])
             elif isinstance(term, (cp.constraints.Zero, cp.constraints.Equality)):

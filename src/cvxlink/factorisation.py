@@ -30,3 +30,15 @@ def positive_definite_factors(matrix: Any) -> Any | None:
     on_diagonal = np.array_equal(factors.perm_r, factors.perm_c)
     rounding = matrix.shape[0] * np.finfo(float).eps * float(abs(matrix.diagonal()).max())
     return factors if on_diagonal and (factors.U.diagonal() > rounding).all() else None
+
+
+def largest_clique(pattern: Any) -> int:
+    """Return the order of the largest dense block that chordal decomposition leaves of a non-negative matrix.
+
+    It is the largest column of the Cholesky factor of a matrix with that pattern, ordered for little fill. What an
+    interior-point code that decomposes it has to pay grows with it, not with the order.
+    """
+    n = pattern.shape[0]
+    pattern = sp.csc_array(pattern + sp.eye_array(n))
+    pattern = sp.csc_array(pattern / pattern.max() + n * sp.eye_array(n))
+    return int(np.diff(factorise(pattern).L.tocsc().indptr).max())

@@ -14,6 +14,7 @@ from .errors import FormUnavailable, InvalidInput, ReductionRefused
 from .problem import Problem
 from .reductions import Contraction, Dualisation, Elimination, Reduction, Scaling
 from .reductions.base import Lift, Values
+from .reductions.conic_dual import ConicDual
 from .validation import as_flag
 
 # CVXPY writes down an entry for each pair; at order 9298 it needed more than 24 GB.
@@ -118,9 +119,7 @@ def make_plan(
         raise FormUnavailable(f"{type(problem).__name__} is not convex, so no CVXPY solver takes it as declared; {has}")
     if form in (None, "dual"):
         try:
-            if form is None:
-                _require_fewer_multipliers(current)
-            current = _reduce(current, Dualisation(), "one unknown a constraint instead of one an entry", steps)
+            current = _dualised(current, steps, only_if_smaller=form is None)
             form = "dual"
         except ReductionRefused as refusal:
             if form == "dual":
@@ -227,7 +226,16 @@ def _left_out(problem: Problem, why: str) -> Step:
     return Step(Contraction.name, why, problem.sizes)
 
 
-def _require_fewer_multipliers(problem: Problem) -> None:
-    sdp = problem.linear_sdp()
-    if len(sdp.b) > sdp.n * (sdp.n + 1) // 4:
-        raise ReductionRefused(f"there would be as many multipliers ({len(sdp.b)}) as entries to solve for")
+def _dualised(problem: Problem, steps: list[Step], only_if_smaller: bool) -> Problem:
+    reduced = Dualisation().apply(problem)
+    dual = reduced.problem
+    if only_if_smaller and dual.sizes.unknowns > problem.sizes.unknowns / 2:
+        raise ReductionRefused(f"there would be as many multipliers ({dual.sizes.unknowns}) as entries to solve for")
+    why = "one unknown a constraint instead of one an entry"
+    if isinstance(dual, ConicDual):
+        why = "unknowns for constraints and for what is not linear, instead of one an entry"
+        if dual.merges_points:
+            why += "; points that the constraints force together become one"
+            steps[:] = [step for step in steps if step.name != Contraction.name]  # it was not left out after all
+    steps.append(Step(Dualisation.name, why, problem.sizes, dual.sizes, reduced.lift))
+    return dual

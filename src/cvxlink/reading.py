@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -39,7 +40,7 @@ def read_declaration(problem: Problem) -> LinearSDP:
         senses: set[Sense] = set()
         for term in group:
             if isinstance(term, cp.constraints.PSD):
-                if not is_the_variable(term.args[0], K):
+                if not _is_the_variable(term.args[0], K):
                     raise ReductionRefused(f"its constraint {key!r} is semidefinite in something else than {name}")
                 if cone is not None:
                     raise ReductionRefused(f"it requires {name} to be semidefinite twice ({cone!r} and {key!r})")
@@ -63,16 +64,27 @@ def read_declaration(problem: Problem) -> LinearSDP:
     return LinearSDP(C, tuple(rows), float(offset[0]), name, cone)
 
 
-def evident_trace_bound(declaration: Declaration, K: cp.Variable) -> float | None:
-    """Return a bound on the trace of a semidefinite variable that the linear constraints on it alone give, or None."""
+def linear_rows(declaration: Declaration, K: cp.Variable) -> tuple[list[Rows], list[Any]]:
+    """Return the linear constraints on one variable alone, as rows, and the constraints they are."""
     K.save_value(np.zeros(K.shape))
-    rows = []
+    rows, terms = [], []
     for key, group in declaration.constraints.items():
         for term in group:
-            if set(term.variables()) == {K}:
-                with suppress(ReductionRefused):  # fewer constraints make a weaker bound, never a wrong one
+            if {variable.id for variable in term.variables()} == {K.id}:
+                with suppress(ReductionRefused):
                     rows.append(_read_rows(key, term, K))
-    return LinearSDP(sp.csr_array(K.shape), tuple(rows)).trace_bound()
+                    terms.append(term)
+    return rows, terms
+
+
+def semidefinite_variable(term: Any, variables: Mapping[str, cp.Variable]) -> str | None:
+    """Return the variable that a constraint says is semidefinite, if that is what it says."""
+    if isinstance(term, cp.constraints.PSD):
+        for name, variable in variables.items():
+            alone = [v.id for v in term.variables()] == [variable.id]
+            if alone and variable.is_symmetric() and _is_the_variable(term.args[0], variable):
+                return name
+    return None
 
 
 def _read_rows(key: str, term: Any, K: cp.Variable) -> Rows:
@@ -111,10 +123,11 @@ def _matrix(gradient: Any) -> sp.csr_array:
     return sp.csr_array(gradient if sp.issparse(gradient) else np.atleast_2d(gradient))
 
 
-def is_the_variable(expression: Any, K: cp.Variable) -> bool:
+def _is_the_variable(expression: Any, K: cp.Variable) -> bool:
     """Whether an affine expression is K itself (CVXPY writes ``K >> 0`` as K + 0)."""
     if not expression.is_affine() or expression.shape != K.shape:
         return False
+    K.save_value(np.zeros(K.shape))
     if np.any(expression.value):
         return False
     n = K.shape[0]

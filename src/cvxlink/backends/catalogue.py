@@ -12,6 +12,7 @@ from cvxpy.reductions.solvers.defines import SOLVER_MAP_CONIC, SOLVER_MAP_QP
 
 from ..errors import SolverUnavailable
 from ..problem import Problem
+from ..reductions.conic_dual import ConicDual
 from ..reductions.dualisation import DualSDP
 from ..structures import Nearness
 from .base import interior_tolerance
@@ -274,8 +275,8 @@ def solver_options(
 def choose_solver(program: Problem) -> tuple[str, str]:
     """Return the fastest suitable installed solver for a program, and why it is."""
     installed = cp.installed_solvers()
-    if isinstance(program, DualSDP):
-        if "SDPA" in installed:
+    if isinstance(program, DualSDP | ConicDual):
+        if "SDPA" in installed and (isinstance(program, DualSDP) or program.suits_sdp_codes):
             return "SDPA", "fastest installed interior-point code for matrix inequalities, sparse or dense"
         clique = program.largest_clique
         if clique <= DENSE_LIMIT:

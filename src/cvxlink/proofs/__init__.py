@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..certificate import Certificate
-from ..errors import InvalidInput, ReductionRefused
+from ..errors import InfeasibleProblem, InvalidInput, ReductionRefused
 from ..matrices import Arrays, Congruence
 from ..problem import Problem
 from ..propagated import PropagatedLinks
@@ -93,7 +93,7 @@ def certify(problem: Problem, values: Mapping[str, Any], duals: Mapping[str, Any
         if problem.convex:
             try:
                 bound, refusal, sensitivity = lower_bound(declaration, point, duals, violations)
-            except ReductionRefused as reason:
+            except (ReductionRefused, InfeasibleProblem) as reason:
                 refusal = str(reason)
         return Certificate(
             value,

@@ -26,12 +26,15 @@ from typing import Any, NamedTuple
 
 import cvxpy as cp
 import numpy as np
+import scipy.sparse as sp
 
+from ..conic_form import ConicForm, long_enough, nearest_semidefinite
 from ..declaration import Declaration
 from ..eigenvalues import least_eigenvalue
 from ..errors import ReductionRefused
-from ..reading import evident_trace_bound, is_the_variable
-from .cones import ConicForm, long_enough, nearest_semidefinite
+from ..linear_sdp import LinearSDP
+from ..reading import linear_rows, semidefinite_variable
+from ..reductions.contraction import blocks_of
 
 # How much larger than the answer other points may be where nothing bounds them.
 REACH = 10.0
@@ -58,12 +61,26 @@ def lower_bound(
     if sum(variable.size for variable in declaration.variables.values()) > LARGEST_SEARCH:
         raise ReductionRefused("it has too many unknowns for a bound from its multipliers")
     lagrangian, slacks, worth = _lagrangian(declaration, duals, violations)
-    gradient, total = _minorant(ConicForm.of(lagrangian, declaration.variables), declaration, point, slacks)
+    form, point, traces = ConicForm.of(lagrangian, declaration.variables), dict(point), {}
+    for name, variable in declaration.variables.items():
+        if name in slacks or variable.attributes["PSD"]:
+            rows = linear_rows(declaration, variable)[0]
+            blocks = blocks_of(rows)
+            linear = LinearSDP(sp.csr_array(variable.shape), tuple(rows)) if blocks is None else blocks.rows
+            traces[name] = linear.trace_bound()
+            if blocks is not None:  # feasible matrices are PK'Pᵀ: the proof is on blocks, as the solution is
+                P, sizes = blocks.P, blocks.P.sum(axis=0)
+                form = form.on_blocks(name, P)
+                point[name] = (P.T @ point[name] @ P) / np.outer(sizes, sizes)
+                if name in slacks:
+                    slacks[name] = P.T @ slacks[name] @ P
+    slacks = {name: nearest_semidefinite(slack) for name, slack in slacks.items()}
+    gradient, total = _minorant(form, declaration, point, slacks)
     limits = []
     for name, variable in declaration.variables.items():
-        G = gradient[name].reshape(variable.shape, order="F")
-        if name in slacks or variable.attributes["PSD"]:
-            least, limit = _least_over_semidefinite(G, name, point[name], evident_trace_bound(declaration, variable))
+        G = gradient[name].reshape(point[name].shape, order="F")
+        if name in traces:
+            least, limit = _least_over_semidefinite(G, name, point[name], traces[name])
         else:
             least, limit = _least_over_ball(G, name, point[name], variable)
         total += least
@@ -91,12 +108,11 @@ def _lagrangian(
         if name not in duals:
             raise ReductionRefused(f"there are no multipliers of {name!r}")
         for term, dual in zip(group, _split(name, group, duals[name]), strict=True):
-            owner = _semidefinite_variable(term, declaration)
+            owner, is_matrix = semidefinite_variable(term, declaration.variables), isinstance(term, cp.constraints.PSD)
             if owner is not None:
                 slacks[owner] = slacks.get(owner, 0.0) + dual[0]
             else:
-                total = total - _worth_of_slack(term, dual)
-            is_matrix = isinstance(term, cp.constraints.PSD)
+                total = total - _worth_of_slack(term, [nearest_semidefinite(dual[0])] if is_matrix else dual)
             worth += violations[name] * float(np.trace(dual[0]) if is_matrix else sum(abs(part).sum() for part in dual))
     return total, slacks, worth
 
@@ -119,18 +135,9 @@ def _split(name: str, group: list[Any], given: Any) -> Iterator[list[np.ndarray]
         raise ReductionRefused(f"the multipliers of {name!r} do not fit it")
     for term, part in zip(group, np.split(flat, np.cumsum([term.size for term in group])[:-1]), strict=True):
         if isinstance(term, constraints.PSD):
-            yield [nearest_semidefinite(part.reshape(term.shape, order="F"))]
+            yield [part.reshape(term.shape, order="F")]
         else:
             yield [np.minimum(part, 0) if isinstance(term, constraints.Inequality) else part]
-
-
-def _semidefinite_variable(term: Any, declaration: Declaration) -> str | None:
-    """Return the variable that a constraint says is semidefinite, if that is what it says."""
-    if isinstance(term, cp.constraints.PSD):
-        for name, variable in declaration.variables.items():
-            if variable in term.variables() and variable.is_symmetric() and is_the_variable(term.args[0], variable):
-                return name
-    return None
 
 
 def _worth_of_slack(term: Any, dual: list[np.ndarray]) -> Any:
@@ -158,10 +165,11 @@ def _minorant(
     gain = constant
     for name, variable in declaration.variables.items():
         # What is left of the slope costs what it can take off the bound.
-        slope = gradient[name] - _domain_multiplier(variable, slacks.get(name))
+        multiplier, worth = _domain_multiplier(variable, slacks.get(name))
+        slope = gradient[name] - multiplier
         reach = REACH * max(float(np.linalg.norm(point[name])), 1.0)
-        gain += slope @ np.ravel(point[name], order="F") - reach * cp.norm(slope)
-    rests = [block - _domain_multiplier(variable, None) for block, variable in zip(left, form.added, strict=True)]
+        gain += worth + slope @ np.ravel(point[name], order="F") - reach * cp.norm(slope)
+    rests = [block - _domain_multiplier(variable, None)[0] for block, variable in zip(left, form.added, strict=True)]
     balance = [rest == 0 for rest in rests]
     in_cones = [c for cone, multipliers in zip(form.cones, w, strict=True) for c in cone.holds_dual(multipliers)]
     search = cp.Problem(cp.Maximize(gain), balance + in_cones)
@@ -184,15 +192,20 @@ def _minorant(
     return gradient, constant
 
 
-def _domain_multiplier(variable: cp.Variable, slack: np.ndarray | None) -> Any:
-    """Return the multiplier of what a variable is: that of a constraint, or one to be found for what it declares."""
+def _domain_multiplier(variable: cp.Variable, slack: np.ndarray | None) -> tuple[Any, Any]:
+    """Return the multiplier of what a variable is, a given one or one to be found, and what it adds to the bound."""
     if slack is not None:
-        return np.ravel(slack, order="F")
+        return np.ravel(slack, order="F"), 0.0
     if variable.attributes["PSD"]:
-        return cp.vec(cp.Variable(variable.shape, PSD=True), order="F")
-    if variable.is_nonneg() or variable.is_nonpos():
-        return cp.Variable(variable.size, nonneg=True) * (1 if variable.is_nonneg() else -1)
-    return 0.0
+        return cp.vec(cp.Variable(variable.shape, PSD=True), order="F"), 0.0
+    multiplier, worth = 0.0, 0.0
+    for bound, sign in zip(variable.get_bounds(), (1.0, -1.0), strict=True):
+        limits = np.broadcast_to(bound, variable.shape).ravel(order="F")
+        finite = np.isfinite(limits)
+        if finite.any():
+            push = sign * cp.multiply(finite, cp.Variable(variable.size, nonneg=True))
+            multiplier, worth = multiplier + push, worth + np.where(finite, limits, 0.0) @ push
+    return multiplier, worth
 
 
 def _least_over_semidefinite(G: np.ndarray, name: str, K: np.ndarray, trace: float | None) -> tuple[float, str]:
@@ -203,10 +216,10 @@ def _least_over_semidefinite(G: np.ndarray, name: str, K: np.ndarray, trace: flo
 
 
 def _least_over_ball(g: np.ndarray, name: str, x: np.ndarray, variable: cp.Variable) -> tuple[float, str]:
-    """Return a lower bound on ⟨g, x⟩ over x of limited norm, and the limit in words."""
-    if variable.is_nonneg():
-        g = np.minimum(g, 0)
-    elif variable.is_nonpos():
-        g = np.maximum(g, 0)
-    length, limit = float(np.linalg.norm(g)), REACH * max(float(np.linalg.norm(x)), 1.0)
-    return -limit * length, f"‖{name}‖ ≤ {limit:.3g}" if length else ""
+    """Return a lower bound on ⟨g, x⟩ over x within its bounds, of limited norm where it has none, and the limit."""
+    lower, upper = (np.broadcast_to(bound, variable.shape) for bound in variable.get_bounds())
+    where = np.where(g > 0, lower, upper)
+    bounded = np.isfinite(where) | (g == 0)
+    least = float(np.sum(g[bounded] * np.where(np.isfinite(where), where, 0.0)[bounded]))
+    length, limit = float(np.linalg.norm(g[~bounded])), REACH * max(float(np.linalg.norm(x)), 1.0)
+    return least - limit * length, f"‖{name}‖ ≤ {limit:.3g}" if length else ""

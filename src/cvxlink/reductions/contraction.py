@@ -16,7 +16,7 @@ together is read from the constraints themselves, so a formulation with soft lin
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -58,6 +58,31 @@ class Contraction(Reduction):
         for pair in forced:
             np.add.at(stiffening, list(pair.rows), pair.weights)
         return Reduced(contracted, ContractionLift(original, contracted, blocks, row_map, factors, stiffening))
+
+
+@dataclass(frozen=True, eq=False)
+class Blocks:
+    """Which points linear constraints force together, by P with K = PK'Pᵀ, and which rows are not said twice then."""
+
+    P: sp.csr_array
+    first: np.ndarray
+    rows: LinearSDP  # the constraints on blocks, without costs
+
+
+def blocks_of(rows: Sequence[Rows]) -> Blocks | None:
+    """Return what linear constraints on a semidefinite matrix force together, if anything, whatever its objective."""
+    if not rows:
+        return None
+    n = int(np.sqrt(rows[0].A.shape[1]))
+    try:
+        lift = Contraction().apply(LinearSDP(sp.csr_array((n, n)), tuple(rows))).lift
+    except ReductionRefused:
+        return None
+    assert isinstance(lift, ContractionLift)
+    first = np.zeros(len(lift.row_map), dtype=bool)
+    kept, places = np.unique(lift.row_map, return_index=True)
+    first[places[kept >= 0]] = True
+    return Blocks(_membership(lift.blocks, lift.contracted.n), first, lift.contracted)
 
 
 @dataclass(frozen=True, eq=False)

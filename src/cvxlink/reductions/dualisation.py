@@ -19,15 +19,15 @@ from typing import Any
 
 import cvxpy as cp
 import numpy as np
-import scipy.sparse as sp
 
 from ..declaration import Sizes
 from ..errors import ReductionRefused
-from ..factorisation import factorise
+from ..factorisation import largest_clique
 from ..linear_sdp import LinearSDP
 from ..problem import Problem
 from ..status import Status
 from .base import Lift, Reduced, Reduction, Values
+from .conic_dual import ConicDual, ConicDualLift
 
 
 class Dualisation(Reduction):
@@ -36,8 +36,18 @@ class Dualisation(Reduction):
     name = "dualisation"
 
     def apply(self, problem: Problem) -> Reduced:
-        """Return the dual program."""
-        primal = problem.linear_sdp()
+        """Return the dual program; of a program that is not linear, that of its conic form."""
+        try:
+            primal = problem.linear_sdp()
+        except ReductionRefused as refusal:
+            if problem.structure is not None or not problem.convex:
+                raise
+            try:
+                conic = ConicDual.of(problem.declare())
+            except ReductionRefused as other:
+                reasons = dict.fromkeys([str(refusal), str(other)])
+                raise ReductionRefused(", and ".join(reasons)) from refusal
+            return Reduced(conic, ConicDualLift(conic))
         if not len(primal.b):
             raise ReductionRefused("it has no constraint but semidefiniteness, so there are no multipliers")
         dual = DualSDP(primal)
@@ -81,15 +91,8 @@ class DualSDP(Problem):
 
     @cached_property
     def largest_clique(self) -> int:
-        """The order of the largest dense block that chordal decomposition leaves of S.
-
-        It is the largest column of the Cholesky factor of a matrix with the pattern of S, ordered for little
-        fill. What an interior-point code that decomposes S has to pay grows with it, not with n.
-        """
-        ones = self.primal.slack(np.ones(len(self.primal.b)))
-        pattern = abs(self.primal.C) + abs(ones) + sp.eye_array(self.primal.n)
-        pattern = sp.csc_array(pattern / abs(pattern).max() + self.primal.n * sp.eye_array(self.primal.n))
-        return int(np.diff(factorise(pattern).L.tocsc().indptr).max())
+        """The order of the largest dense block that chordal decomposition leaves of S."""
+        return largest_clique(abs(self.primal.C) + abs(self.primal.slack(np.ones(len(self.primal.b)))))
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,18 +1,25 @@
-"""Convex functions in the conic form CVXPY gives them, and the affine functions below them that multipliers make."""
+r"""Convex programs in the conic form CVXPY gives them, and the affine functions below them that multipliers make.
+
+.. math:: \min_{x, t}\ c^\top x + e^\top t + d \quad\text{s.t.}\quad Ax + Bt + a \in \mathcal{K}
+
+x are the variables of the program, t those that CVXPY adds for what is not linear. For :math:`w \in \mathcal{K}^*` with
+:math:`B^\top w = e` and every feasible x, the objective is at least :math:`(c - A^\top w)^\top x + d - a^\top w`.
+"""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import cvxpy as cp
 import numpy as np
 import scipy.sparse as sp
+from cvxpy.reductions.dcp2cone.cone_matrix_stuffing import ConeMatrixStuffing
 from cvxpy.reductions.dcp2cone.dcp2cone import Dcp2Cone
 
-from ..errors import ReductionRefused
+from .errors import ReductionRefused
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +40,13 @@ class Cone:
     parts: tuple[Part, ...]
     axis: int = 0
     alpha: Any = None
+
+    def only(self, rows: np.ndarray) -> Cone:
+        """Return the cone with some of its rows; for equations and inequalities."""
+        part = self.parts[0]
+        A = {name: sp.csr_array(block[rows]) for name, block in part.A.items()}
+        B = [sp.csr_array(block[rows]) for block in part.B]
+        return replace(self, parts=(Part((len(rows),), A, B, part.a[rows]),))
 
     def holds_dual(self, w: Sequence[cp.Variable]) -> list[Any]:
         """Return the constraints that w, a variable for each part, is in the dual cone."""
@@ -68,10 +82,10 @@ class Cone:
 
 @dataclass(frozen=True, eq=False)
 class ConicForm:
-    r"""A convex function, :math:`\min_t\, c^\top x + e^\top t + d` s.t. :math:`Ax + Bt + a \in \mathcal{K}`.
+    """A convex program as data.
 
-    ``c`` and the blocks of A are by the names of the variables that x is made of; t are variables that CVXPY added, of
-    which ``e`` and B have a block each.
+    ``c`` and the blocks of A are by the names of the variables that x is made of; t are the variables ``added`` by
+    CVXPY, of which ``e`` and B have a block each. ``owners`` tells which cone a constraint became, by its id.
     """
 
     c: dict[str, np.ndarray]
@@ -79,31 +93,38 @@ class ConicForm:
     d: float
     cones: list[Cone]
     added: list[cp.Variable]
+    owners: dict[int, int]
 
     @classmethod
-    def of(cls, function: Any, variables: Mapping[str, cp.Variable]) -> ConicForm:
-        """Let CVXPY write a convex expression with cones."""
+    def of(cls, objective: Any, variables: Mapping[str, cp.Variable], constraints: Sequence[Any] = ()) -> ConicForm:
+        """Let CVXPY write a convex expression, and constraints, with cones."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what CVXPY has to say about its own forms is not for the user
-            conic, _ = Dcp2Cone().apply(cp.Problem(cp.Minimize(function)))
-        for variable in conic.variables():  # everything is affine now: offsets are the values at zero
-            variable.save_value(np.zeros(variable.shape))
+            conic, back = Dcp2Cone().apply(cp.Problem(cp.Minimize(objective), list(constraints)))
         own = {variable.id for variable in variables.values()}
         added = [variable for variable in conic.variables() if variable.id not in own]
-
-        def part(expression: Any) -> Part:
-            A = {name: _derivative(expression, variable) for name, variable in variables.items()}
-            B = [_derivative(expression, variable) for variable in added]
-            return Part(expression.shape, A, B, np.ravel(expression.value, order="F"))
-
-        linear = part(conic.objective.args[0])
-        cones = []
-        for term in conic.constraints:
-            kind, expressions = _read(term)
+        read = [_read(term) for term in conic.constraints]
+        expressions = [conic.objective.args[0], *(e for _, inside in read for e in inside)]
+        linear, *parts = _affine_maps(expressions, variables, added)
+        cones, places = [], iter(parts)
+        for term, (kind, inside) in zip(conic.constraints, read, strict=True):
             alpha = term.alpha.value if kind == "power" else None
-            cones.append(Cone(kind, tuple(map(part, expressions)), getattr(term, "axis", 0), alpha))
+            cones.append(Cone(kind, tuple(next(places) for _ in inside), getattr(term, "axis", 0), alpha))
         c = {name: _row(block) for name, block in linear.A.items()}
-        return cls(c, [_row(block) for block in linear.B], float(linear.a[0]), cones, added)
+        numbers = {term.id: k for k, term in enumerate(conic.constraints)}
+        owners = {constraint.id: numbers[back.cons_id_map[constraint.id]] for constraint in constraints}
+        return cls(c, [_row(block) for block in linear.B], float(linear.a[0]), cones, added, owners)
+
+    def on_blocks(self, name: str, P: sp.csr_array) -> ConicForm:
+        """Return the form with K = P K' Pᵀ for the matrix K of that name."""
+        spread = sp.csr_array(sp.kron(P, P))
+        cones = [
+            replace(
+                cone, parts=tuple(replace(p, A={**p.A, name: sp.csr_array(p.A[name] @ spread)}) for p in cone.parts)
+            )
+            for cone in self.cones
+        ]
+        return replace(self, c={**self.c, name: spread.T @ self.c[name]}, cones=cones)
 
     @property
     def size(self) -> int:
@@ -149,16 +170,30 @@ def _read(term: Any) -> tuple[str, list[Any]]:
     raise ReductionRefused(f"CVXPY makes a cone of the kind {type(term).__name__} of it, for which there is no bound")
 
 
-def _derivative(expression: Any, variable: cp.Variable) -> sp.csr_array:
-    """Return the derivative of an affine expression, a row an entry; symmetrised where the variable is symmetric."""
-    if variable.id not in {v.id for v in expression.variables()}:
-        return sp.csr_array((expression.size, variable.size))
-    found = expression.grad[variable]
-    J = sp.csr_array(found if sp.issparse(found) else np.atleast_2d(found)).T
-    if variable.ndim == 2 and variable.is_symmetric():
-        mirrored = np.arange(variable.size).reshape(variable.shape).T.ravel()
-        J = (J + J[:, mirrored]) / 2
-    return sp.csr_array(J)
+def _affine_maps(expressions: list[Any], variables: Mapping[str, cp.Variable], added: list[cp.Variable]) -> list[Part]:
+    """Return affine expressions as matrices and offsets, by CVXPY's own compiler."""
+    zero = [cp.constraints.Zero(cp.vec(expression, order="F")) for expression in expressions]
+    stuffed, _ = ConeMatrixStuffing().apply(cp.Problem(cp.Minimize(0), zero))
+    *_, whole, offsets = stuffed.apply_parameters()
+    whole = sp.csr_array(whole)
+    ends = np.cumsum([expression.size for expression in expressions])
+
+    def block(rows: slice, variable: cp.Variable) -> sp.csr_array:
+        start = stuffed.var_id_to_col.get(variable.id)
+        if start is None:
+            return sp.csr_array((rows.stop - rows.start, variable.size))
+        J = whole[rows, start : start + variable.size]
+        if variable.ndim == 2 and variable.is_symmetric():
+            mirrored = np.arange(variable.size).reshape(variable.shape).T.ravel()
+            J = (J + J[:, mirrored]) / 2
+        return sp.csr_array(J)
+
+    parts = []
+    for expression, end in zip(expressions, ends, strict=True):
+        rows = slice(end - expression.size, end)
+        A = {name: block(rows, variable) for name, variable in variables.items()}
+        parts.append(Part(expression.shape, A, [block(rows, v) for v in added], offsets[rows]))
+    return parts
 
 
 def _row(block: sp.csr_array) -> np.ndarray:

@@ -1,0 +1,213 @@
+r"""The dual of any declared program with a semidefinite variable: links, not pairs of points, are the unknowns.
+
+A program in the conic form :math:`\min c^\top x + e^\top t + d,\ Ax + Bt + a \in \mathcal{K}` (see
+:mod:`cvxlink.conic_form`) whose variables are matrices K ⪰ 0, or otherwise free or signed, has the Lagrange dual
+
+.. math:: \max_{w \in \mathcal{K}^*}\ d - a^\top w \quad\text{s.t.}\quad B^\top w = e,\quad
+          C_K - A_K^* w \succeq 0 \text{ for each } K \succeq 0,\quad c_x - A_x^\top w = 0 \text{ for the others.}
+
+A sum of hinges or squares over links then has a few unknowns a link, instead of one for each pair of points, and the
+slack is as sparse as the graph. K is the multiplier of its inequality, x that of its equation. Where linear constraints
+force points together, K = PK'Pᵀ as in :mod:`cvxlink.reductions.contraction`, so PᵀSP ⪰ 0 is enough, and equations that
+become the same count once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+import scipy.sparse as sp
+
+from ..conic_form import Cone, ConicForm
+from ..declaration import Declaration
+from ..errors import ReductionRefused
+from ..factorisation import largest_clique
+from ..matrices import congruent
+from ..problem import Problem
+from ..reading import linear_rows, semidefinite_variable
+from ..status import Status
+from .base import Lift, Values
+from .contraction import Blocks, blocks_of
+
+# Canonicalising a larger program by itself takes minutes.
+MOST_UNKNOWNS = 200_000
+# A second-order cone of this size is a dense semidefinite block of that order for codes that have none.
+SMALL_CONE = 100
+KNOWN_ATTRIBUTES = {"symmetric", "PSD", "nonneg", "nonpos"}
+
+
+@dataclass(frozen=True, eq=False)
+class ConicDual(Problem):
+    """The Lagrange dual of a program in conic form."""
+
+    declaration: Declaration
+    full: ConicForm  # as declared
+    form: ConicForm  # on blocks, without rows that repeat others
+    matrices: Mapping[str, Blocks | None]  # the semidefinite variables, and which points are forced together
+    kept: Mapping[int, np.ndarray]  # of a cone some rows of which repeat others, those that are left
+
+    @classmethod
+    def of(cls, declaration: Declaration) -> ConicDual:
+        """Return the dual of a declared program, or refuse."""
+        if isinstance(declaration.objective, cp.Maximize):
+            raise ReductionRefused("it maximises; declare the minimisation of the negative instead")
+        _check_variables(declaration)
+        others = [t for t in declaration.terms if semidefinite_variable(t, declaration.variables) is None]
+        names = {semidefinite_variable(term, declaration.variables) for term in declaration.terms} - {None}
+        names |= {name for name, variable in declaration.variables.items() if variable.attributes["PSD"]}
+        if not names:
+            raise ReductionRefused("it has no semidefinite variable")
+        full = form = ConicForm.of(declaration.objective.args[0], declaration.variables, others)
+        matrices, kept = {}, {}
+        for name in sorted(map(str, names)):
+            rows, terms = linear_rows(declaration, declaration.variables[name])
+            matrices[name] = blocks = blocks_of(rows)
+            if blocks is not None:
+                form = form.on_blocks(name, blocks.P)
+                for term, which in zip(
+                    terms, np.split(blocks.first, np.cumsum([len(g) for g in rows])[:-1]), strict=True
+                ):
+                    kept[form.owners[term.id]] = np.flatnonzero(which)
+        cones = [cone.only(kept[k]) if k in kept else cone for k, cone in enumerate(form.cones)]
+        return cls(declaration, full, replace(form, cones=cones), matrices, kept)
+
+    @property
+    def tex(self) -> Mapping[str, str]:
+        """LaTeX of the program."""
+        slacks = {f"slack {name}": rf"S_{name}(w) = C - A^*(w) \succeq 0" for name in self.matrices}
+        return {"objective": r"d - a^\top w", "cones": r"w \in \mathcal{K}^*", **slacks}
+
+    def variables(self) -> dict[str, cp.Variable]:
+        """Multipliers, a variable for each part of each cone."""
+        return {
+            f"w{k}_{p}": cp.Variable(part.shape, name=f"w{k}_{p}")
+            for k, cone in enumerate(self.form.cones)
+            for p, part in enumerate(cone.parts)
+        }
+
+    def objective(self, **w: cp.Variable) -> cp.Maximize:
+        """d − aᵀw."""
+        return cp.Maximize(self.form.minorant(self._grouped(w))[2])
+
+    def constraints(self, **w: cp.Variable) -> dict[str, Any]:
+        """Slack matrices are semidefinite, the rest balances, multipliers are in the dual cones."""
+        grouped = self._grouped(w)
+        gradient, left, _ = self.form.minorant(grouped)
+        groups: dict[str, Any] = {}
+        for name, variable in self.declaration.variables.items():
+            if name in self.matrices:
+                order = int(np.sqrt(len(self.form.c[name])))
+                groups[f"slack {name}"] = cp.reshape(gradient[name], (order, order), order="F") >> 0
+            else:
+                groups[f"balance {name}"] = _balanced(gradient[name], variable)
+        groups["added"] = [_balanced(rest, v) for rest, v in zip(left, self.form.added, strict=True) if v.size]
+        groups["cones"] = [c for cone, ws in zip(self.form.cones, grouped, strict=True) for c in cone.holds_dual(ws)]
+        return groups
+
+    @property
+    def suits_sdp_codes(self) -> bool:
+        """Whether codes for linear and semidefinite cones take it; they make such of second-order ones if small."""
+        return all(
+            cone.kind in ("zero", "nonnegative", "semidefinite")
+            or (cone.kind == "second-order" and cone.parts[1].shape[0] <= SMALL_CONE)
+            for cone in self.form.cones
+        )
+
+    @property
+    def merges_points(self) -> bool:
+        """Whether points that the constraints force together have become one."""
+        return any(blocks is not None for blocks in self.matrices.values())
+
+    @cached_property
+    def largest_clique(self) -> int:
+        """The order of the largest dense block that chordal decomposition leaves of the largest slack matrix."""
+        name = max(self.matrices, key=lambda name: len(self.form.c[name]))
+        order = int(np.sqrt(len(self.form.c[name])))
+        total = abs(self.form.c[name])
+        for cone in self.form.cones:
+            for part in cone.parts:
+                total = total + np.asarray(abs(part.A[name]).sum(axis=0)).ravel()
+        return largest_clique(sp.csr_array(total.reshape(order, order)))
+
+    def _grouped(self, w: Mapping[str, Any]) -> list[list[Any]]:
+        return [[w[f"w{k}_{p}"] for p in range(len(cone.parts))] for k, cone in enumerate(self.form.cones)]
+
+
+@dataclass(frozen=True, eq=False)
+class ConicDualLift(Lift):
+    """Multipliers of the dual's constraints are the variables, its unknowns are the multipliers."""
+
+    dual: ConicDual
+
+    def point(self, values: Values, duals: Values) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Exchange unknowns and multipliers."""
+        dual, declaration = self.dual, self.dual.declaration
+        lifted: dict[str, Any] = {}
+        for name, variable in declaration.variables.items():
+            if name in dual.matrices:
+                if f"slack {name}" not in duals:
+                    return {}, {}
+                K, blocks = duals[f"slack {name}"], dual.matrices[name]
+                lifted[name] = K if blocks is None else congruent(blocks.P, K)
+            else:
+                sign = 1.0 if variable.is_nonneg() else -1.0  # of 0 ≤ rest + u, or of rest = u and rest ≤ u
+                lifted[name] = (sign * np.ravel(duals[f"balance {name}"])).reshape(variable.shape, order="F")
+        w = dual._grouped({name: np.asarray(value) for name, value in values.items()})
+        whole = [self._whole(k, cone, w[k]) for k, cone in enumerate(dual.full.cones)]
+        gradient = dual.full.minorant(whole)[0]
+        multipliers: dict[str, Any] = {}
+        for name, group in declaration.constraints.items():
+            parts = [self._multiplier(term, whole, gradient) for term in group]
+            multipliers[name] = parts[0] if len(parts) == 1 else np.concatenate([np.ravel(p, order="F") for p in parts])
+        return lifted, multipliers
+
+    def _whole(self, k: int, cone: Cone, w: list[np.ndarray]) -> list[np.ndarray]:
+        """Return multipliers of all rows of a cone: rows that repeat others have none."""
+        if k not in self.dual.kept:
+            return w
+        y = np.zeros(len(cone.parts[0].a))
+        y[self.dual.kept[k]] = np.ravel(w[0])
+        return [y]
+
+    def _multiplier(self, term: Any, w: list[list[np.ndarray]], gradient: Mapping[str, np.ndarray]) -> Any:
+        owner = semidefinite_variable(term, self.dual.declaration.variables)
+        if owner is not None:
+            return gradient[owner].reshape(term.shape, order="F")
+        parts = w[self.dual.full.owners[term.id]]
+        if isinstance(term, cp.constraints.SOC):
+            return parts
+        if isinstance(term, cp.constraints.PSD):
+            return parts[0]
+        y = np.atleast_1d(parts[0].reshape(term.shape, order="F") if parts[0].size == term.size else parts[0])
+        return -y if isinstance(term, cp.constraints.Inequality) else y
+
+    def status(self, status: Status) -> tuple[Status, str]:
+        """Translate: an unbounded dual means infeasible; an infeasible one unbounded or infeasible."""
+        if status is Status.UNBOUNDED:
+            return Status.INFEASIBLE, "of the dual"
+        if status is Status.INFEASIBLE:
+            return Status.ERROR, "of the dual, so the problem is unbounded or infeasible; its declared form tells which"
+        return status, ""
+
+
+def _balanced(rest: Any, variable: cp.Variable) -> Any:
+    """Return that no value of a variable is worth anything, be it of any sign, of one, or semidefinite."""
+    if variable.attributes["PSD"]:
+        return cp.reshape(rest, variable.shape, order="F") >> 0
+    if variable.is_nonneg():
+        return rest >= 0
+    return rest <= 0 if variable.is_nonpos() else rest == 0
+
+
+def _check_variables(declaration: Declaration) -> None:
+    if sum(variable.size for variable in declaration.variables.values()) > MOST_UNKNOWNS:
+        raise ReductionRefused("it has too many unknowns to be dualised")
+    for name, variable in declaration.variables.items():
+        special = {key for key, value in variable.attributes.items() if value is not None and value is not False}
+        if not special <= KNOWN_ATTRIBUTES:
+            raise ReductionRefused(f"its variable {name} is declared as {', '.join(special - KNOWN_ATTRIBUTES)}")
