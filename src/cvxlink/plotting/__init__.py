@@ -1,0 +1,29 @@
+"""Pictures, one call each: links and clusters over the data, kernels, runs, and which links matter.
+
+Every function draws into ``ax``, or into a new figure of pyplot's, and returns the axes; ``ax.figure.savefig(path)``
+saves the picture. Legends of points stand beside the axes: make figures of your own with ``layout="constrained"``,
+which leaves room for them. All of this needs matplotlib: ``pip install 'cvxlink[plot]'``.
+"""
+
+from .canvas import CANNOT, COLOURS
+from .kernels import plot_affinity, plot_kernel, plot_spectrum
+from .overview import save_overview
+from .points import plot_clusters, plot_embedding, plot_links, projected
+from .prices import plot_duals
+from .runs import plot_convergence, plot_scores
+
+__all__ = [
+    "CANNOT",
+    "COLOURS",
+    "plot_affinity",
+    "plot_clusters",
+    "plot_convergence",
+    "plot_duals",
+    "plot_embedding",
+    "plot_kernel",
+    "plot_links",
+    "plot_scores",
+    "plot_spectrum",
+    "projected",
+    "save_overview",
+]

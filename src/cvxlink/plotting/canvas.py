@@ -1,0 +1,73 @@
+"""What all pictures share: matplotlib, only when it is needed, axes, colours and legends."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from itertools import product
+from typing import Any
+
+from ..errors import InvalidInput, MissingDependency
+
+# Okabe & Ito's colours, told apart by most colour-blind readers; black is kept for must-links.
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
+CANNOT = "#D62728"
+MUST = "black"
+UNKNOWN = "#BBBBBB"
+# Where there are more clusters than colours, the shape tells apart those of one colour.
+CLUSTER_STYLES = tuple((colour, marker) for marker, colour in product("o^sDvP*", COLOURS))
+SMALL = 8
+
+
+def cluster_style(k: int) -> tuple[str, str]:
+    """Return colour and marker of the k-th cluster; they repeat after as many as can be told apart."""
+    return CLUSTER_STYLES[k % len(CLUSTER_STYLES)]
+
+
+def matplotlib(module: str) -> Any:
+    """Return a module of matplotlib."""
+    try:
+        return import_module(f"matplotlib.{module}")
+    except ImportError as error:
+        raise MissingDependency("pictures need matplotlib; get it with: pip install 'cvxlink[plot]'") from error
+
+
+def axes(ax: Any) -> Any:
+    """Return the axes to draw into: those given, or new ones of pyplot's."""
+    if ax is None:
+        return matplotlib("pyplot").subplots(layout="constrained")[1]
+    if not isinstance(ax, matplotlib("axes").Axes):
+        raise InvalidInput(f"ax must be matplotlib Axes, not {type(ax).__name__}; give other arguments by their names")
+    return ax
+
+
+def bare(ax: Any, title: str, x: str = "", y: str = "") -> Any:
+    """Set the texts and take the ticks away, where coordinates mean nothing."""
+    ax.set(title=title, xticks=[], yticks=[])
+    ax.set_xlabel(x, fontsize=SMALL)
+    ax.set_ylabel(y, fontsize=SMALL)
+    return ax
+
+
+def count_on_x(ax: Any) -> None:
+    """Put ticks at whole numbers only: iterations, say, have no others."""
+    ax.xaxis.set_major_locator(matplotlib("ticker").MaxNLocator(integer=True))
+
+
+def legend_beside(ax: Any) -> None:
+    """Put the legend to the right of the axes, where it hides nothing; in two columns if it is long."""
+    handles, names = ax.get_legend_handles_labels()
+    if names:
+        legend = ax.legend(
+            handles,
+            names,
+            loc="upper left",
+            bbox_to_anchor=(1.0, 1.0),
+            fontsize=SMALL,
+            frameon=False,
+            ncols=1 + (len(names) > 16),
+            borderaxespad=0.2,
+            handletextpad=0.4,
+        )
+        for handle in legend.legend_handles:
+            if hasattr(handle, "set_sizes"):  # the dots of many points are too small to tell their colours
+                handle.set_sizes([24])

@@ -1,0 +1,176 @@
+"""Matrices over pairs of points: kernels and affinities as heat maps, and the spectrum of a kernel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import CvxlinkError, InvalidInput
+from ..matrices import Congruence, Matrix, as_dense, diagonal
+from ..solution import LearntKernel
+from ..validation import as_kernel, as_labels
+from .canvas import CANNOT, COLOURS, SMALL, axes, bare, count_on_x
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# A heat map shows so many points; more are finer than the dots of a screen, and their square is large.
+MOST_POINTS = 2000
+# Clusters below this share of the points are not named at the side of a heat map: names would overlap.
+LEAST_NAMED = 0.035
+
+
+@dataclass(frozen=True, eq=False)
+class GivenKernel(LearntKernel):
+    """A kernel that came as a matrix, with what a learnt one offers."""
+
+    matrix: np.ndarray
+
+    def _learnt(self) -> Matrix:
+        return self.matrix
+
+
+def as_learnt(kernel: Any) -> LearntKernel:
+    """Return a solution as it is, and a matrix as the kernel it is."""
+    if isinstance(kernel, LearntKernel):
+        return kernel
+    shape = np.shape(kernel)
+    if len(shape) != 2 or shape[0] != shape[1] or not shape[0]:
+        raise InvalidInput(f"give a solution or a square matrix, not {type(kernel).__name__} of shape {shape}")
+    return GivenKernel(as_kernel(kernel, shape[0]))
+
+
+def has_kernel(learnt: LearntKernel) -> bool:
+    """Whether a method yields a kernel."""
+    try:
+        return learnt._kernel is not None
+    except CvxlinkError:
+        return False
+
+
+def plot_kernel(K: Any, labels: Any = None, ax: Axes | None = None, title: str = "") -> Axes:
+    """Draw a kernel as a heat map, its points ordered by label, with lines between the clusters.
+
+    Parameters
+    ----------
+    K : Solution or array, n × n
+        Of more than 2000 points about so many are shown, of every cluster in proportion; the n × n array is not built.
+    labels : labels, optional
+        Without them the points are in their own order.
+    ax : matplotlib Axes, optional
+    title : str
+
+    Notes
+    -----
+    Colours go from −1 to 1 where the kernel has a unit diagonal, and otherwise as far as all but the largest hundredth
+    of the entries.
+    """
+    return _heat_map(_kernel_of(as_learnt(K)), labels, axes(ax), title)
+
+
+def plot_affinity(solution: LearntKernel, labels: Any = None, ax: Axes | None = None, title: str = "") -> Axes:
+    """Draw the affinity that spectral clustering works on, as :func:`plot_kernel` draws a kernel.
+
+    For methods that yield an affinity and no kernel, as SRCP, E2CP and SL do.
+    """
+    if not isinstance(solution, LearntKernel):
+        raise InvalidInput(f"plot_affinity takes a solution, not {type(solution).__name__}; for a matrix: plot_kernel")
+    return _heat_map(solution.affinity, labels, axes(ax), title)
+
+
+def plot_spectrum(K: Any, ax: Axes | None = None, title: str = "") -> Axes:
+    """Draw the eigenvalues of a kernel on a logarithmic scale, with its numerical rank.
+
+    Parameters
+    ----------
+    K : Solution or array, n × n
+        For a method whose variable is something else, as M in CCSR, the kernel it yields.
+    ax : matplotlib Axes, optional
+    title : str
+
+    Notes
+    -----
+    The rank is ``solution.rank``: how many eigenvalues are above 1e-6 of the largest. Those below 1e-10 of it are
+    rounding and not drawn.
+    """
+    learnt = as_learnt(K)
+    kernel = _kernel_of(learnt)
+    eigenvalues, rank = np.linalg.svd(learnt.factor, compute_uv=False) ** 2, learnt.rank
+    if not rank:
+        raise InvalidInput("the kernel is zero or negative, so it has no positive eigenvalues to draw")
+    ax, numbers = axes(ax), np.arange(1, len(eigenvalues) + 1)
+    size = float(np.clip(300 / len(eigenvalues), 2, 6))
+    ax.semilogy(numbers[:rank], eigenvalues[:rank], "o", color=COLOURS[0], markersize=size)
+    if rank < len(eigenvalues):
+        below = {"color": "#777777", "markerfacecolor": "none", "markersize": size}
+        ax.semilogy(numbers[rank:], eigenvalues[rank:], "o", **below)
+    ax.axvline(rank + 0.5, color=CANNOT, linestyle="--", linewidth=1.2, label=f"numerical rank {rank}")
+    ax.legend(fontsize=SMALL)
+    negative = eigenvalues.sum() - diagonal(kernel).sum()
+    note = f"\nnot drawn: negative ones, {-negative:.2g} in all" if negative > 1e-6 * eigenvalues[0] else ""
+    ax.set(title=title, xlabel=f"number, by size{note}", ylabel="eigenvalue of the kernel")
+    count_on_x(ax)
+    ax.set_xlim(0, len(eigenvalues) + 1)
+    return ax
+
+
+def _kernel_of(learnt: LearntKernel) -> Matrix:
+    """Return the kernel as it is kept, or say what there is to draw instead."""
+    try:
+        return learnt._kernel
+    except CvxlinkError as error:
+        raise InvalidInput(f"there is no kernel to draw: {error}; see plot_affinity and plot_embedding") from error
+
+
+def _heat_map(matrix: Any, labels: Any, ax: Any, title: str) -> Any:
+    n = matrix.shape[0]
+    which = "evenly spaced" if labels is None else "of every cluster in proportion"
+    labels = np.zeros(n, dtype=int) if labels is None else as_labels(labels, n)
+    shown = _shown(labels)
+    picture = _between(matrix, shown)
+    limit, beyond = _limit(picture)
+    image = ax.imshow(picture, cmap="RdBu_r", vmin=-limit, vmax=limit, interpolation="nearest")
+    bare(ax, title, "" if len(shown) == n else f"{len(shown)} of {n} points, {which}")
+    names, starts, counts = np.unique(labels[shown], return_index=True, return_counts=True)
+    if len(names) > 1:
+        for edge in starts[1:]:
+            ax.axhline(edge - 0.5, color="black", linewidth=0.7)
+            ax.axvline(edge - 0.5, color="black", linewidth=0.7)
+        named = counts >= LEAST_NAMED * len(shown)
+        middles = (starts + (counts - 1) / 2)[named]
+        ax.set_yticks(middles, [str(name) for name in names[named]], fontsize=SMALL)
+        ax.tick_params(axis="y", length=0)
+        ax.set_ylabel("cluster", fontsize=SMALL)
+    bar = ax.figure.colorbar(image, ax=ax, shrink=0.75, extend="both" if beyond else "neither")
+    bar.ax.tick_params(labelsize=SMALL)
+    return ax
+
+
+def _shown(labels: np.ndarray) -> np.ndarray:
+    """Return the points in order of their labels; of too many, evenly spaced ones of every cluster, one at least."""
+    share = min(MOST_POINTS / len(labels), 1.0)
+    parts = []
+    for label in np.unique(labels):
+        members = np.flatnonzero(labels == label)
+        count = max(round(share * len(members)), 1)
+        parts.append(members[np.linspace(0, len(members) - 1, count).round().astype(int)])
+    return np.concatenate(parts)
+
+
+def _between(matrix: Any, points: np.ndarray) -> np.ndarray:
+    """Return the part of a matrix, dense, sparse or kept as a product, that belongs to some points."""
+    if isinstance(matrix, Congruence):
+        return Congruence(matrix.T[points], matrix.M).toarray()
+    return as_dense(matrix[points][:, points])
+
+
+def _limit(picture: np.ndarray) -> tuple[float, bool]:
+    """Return the number at which colours end, and whether entries are beyond it."""
+    sizes = abs(picture)
+    largest = float(sizes.max())
+    if largest <= 1 + 1e-4 and np.allclose(picture.diagonal(), 1, atol=1e-4):
+        return 1.0, False
+    limit = float(np.quantile(sizes, 0.99)) or largest or 1.0
+    return limit, largest > limit

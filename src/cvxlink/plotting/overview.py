@@ -1,0 +1,73 @@
+"""One picture of a result: the data with its links, what was learnt, and the clusters."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from ..errors import InvalidInput
+from ..links import Links
+from ..solution import LearntKernel
+from .canvas import legend_beside, matplotlib
+from .kernels import MOST_POINTS, as_learnt, has_kernel, plot_affinity, plot_kernel
+from .points import broken_links, draw_broken, plot_clusters, plot_embedding, plot_links, projected
+
+
+def save_overview(path: str | Path, X: Any, links: Links | None, K: Any, labels: Any) -> Path:
+    """Save one picture: the data with its links, what was learnt, and the clusters with the links they break.
+
+    Parameters
+    ----------
+    path : path
+        Its ending says the format, ``.png`` if there is none.
+    X : array, n × d
+    links : Links or None
+    K : Solution or array, n × n
+        Of a kernel on up to 2000 points the heat map is shown. Of a larger one the points in feature space are, as for
+        a method that yields an embedding only; and where there is neither the affinity, again on up to 2000 points.
+    labels : labels
+        The clusters.
+    """
+    new_figure = matplotlib("figure").Figure
+    learnt, points = as_learnt(K), projected(X)
+    links = Links(len(points)) if links is None else links
+    middle = _middle(learnt, len(points))
+    figure = new_figure(figsize=(15.5 if middle else 10.5, 4.4), layout="constrained")
+    left, *between, right = figure.subplots(1, 3 if middle else 2)
+    plot_links(X, links, left, f"data and {len(links)} links" if len(links) else "data")
+    for ax in between:
+        _draw_learnt(middle, learnt, labels, ax)
+    plot_clusters(X, labels, right)
+    broken = broken_links(links, labels)
+    draw_broken(right, points, broken)
+    legend_beside(right)
+    right.set_title(f"clusters, {len(broken)} of {len(links)} links broken" if len(links) else "clusters")
+    return _saved(figure, Path(path))
+
+
+def _middle(learnt: LearntKernel, n: int) -> str:
+    """Return what is to be shown of what was learnt; nothing where there is too much of it, or none."""
+    if has_kernel(learnt):
+        return "kernel" if n <= MOST_POINTS else "embedding"
+    if learnt._embedded() is not None:
+        return "embedding"
+    return "affinity" if n <= MOST_POINTS and learnt._own_affinity(None) is not None else ""
+
+
+def _draw_learnt(what: str, learnt: LearntKernel, labels: Any, ax: Any) -> None:
+    if what == "kernel":
+        plot_kernel(learnt, labels, ax, "learnt kernel, ordered by cluster")
+    elif what == "affinity":
+        plot_affinity(learnt, labels, ax, "learnt affinity, ordered by cluster")
+    else:
+        plot_embedding(learnt, labels, ax=ax, title="feature space")
+        ax.get_legend().remove()  # it is beside the clusters already
+
+
+def _saved(figure: Any, path: Path) -> Path:
+    path = path if path.suffix else path.with_suffix(".png")
+    try:
+        figure.savefig(path, dpi=130)
+    except (OSError, ValueError) as error:
+        raise InvalidInput(f"the picture cannot be saved as {path}: {error}") from error
+    return path

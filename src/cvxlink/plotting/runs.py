@@ -1,0 +1,114 @@
+"""Curves: how a route came near the solution, and what more links bring."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import InvalidInput
+from ..solution import Solution
+from ..studies import LinkCurve
+from ..validation import real_array
+from .canvas import COLOURS, SMALL, axes, cluster_style, count_on_x
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+DISTANCE = "bound on the distance to the solution"
+GAP = "relative gap"
+
+
+def plot_convergence(solution: Solution | Mapping[str, Solution], ax: Axes | None = None, title: str = "") -> Axes:
+    """Draw how far off each iteration was, on a logarithmic scale, for routes that keep a history.
+
+    Parameters
+    ----------
+    solution : Solution or mapping
+        One solution, or several by name: ``{"spreading": s1, "low-rank": s2}``. For spreading a bound on the distance
+        to the solution is drawn, in the Frobenius norm, for the other routes the relative gap; the axis says which.
+    ax : matplotlib Axes, optional
+    title : str
+    """
+    several = dict(solution) if isinstance(solution, Mapping) else {"": solution}
+    if not several:
+        raise InvalidInput("there are no solutions to draw; give one, or several by name")
+    for name, one in several.items():
+        if not isinstance(one, Solution):
+            raise InvalidInput(f"plot_convergence takes solutions, one or several by name, not {type(one).__name__}")
+        if not one.history:
+            whose = f"the solution {name!r}" if name else "the solution"
+            raise InvalidInput(f"{whose} kept no history; routes that iterate do, 'spreading' for one")
+    ax = axes(ax)
+    kinds = {name: _measure(one) for name, one in several.items()}
+    same = len(set(kinds.values())) == 1
+    for k, (name, one) in enumerate(several.items()):
+        colour, marker = cluster_style(k)
+        # Some routes note how far off the start was, as step 0, and some begin after the first step.
+        first = (one.iterations or 0) + 1 - len(one.history)
+        steps = first + np.arange(len(one.history))
+        dots = {"marker": marker, "markersize": 4} if len(steps) <= 30 else {}
+        label = name if same else f"{name}: {kinds[name]}"
+        ax.semilogy(steps, np.maximum(one.history, 1e-300), color=colour, label=label, **dots)
+    if len(several) > 1:
+        ax.legend(fontsize=SMALL)
+    ax.set(title=title, xlabel="iteration", ylabel=next(iter(kinds.values())) if same else "how far off, at most")
+    count_on_x(ax)
+    ax.grid(axis="y", color="#DDDDDD", linewidth=0.6)
+    return ax
+
+
+def _measure(solution: Solution) -> str:
+    """Return what the history of a solution holds."""
+    return DISTANCE if solution.plan.route is not None and solution.plan.route.name == "spreading" else GAP
+
+
+def plot_scores(
+    curve: Mapping[str, Iterable[tuple[int, Any]]], ax: Axes | None = None, title: str = "", score: str = ""
+) -> Axes:
+    """Draw scores against the number of links, a line for each method: the mean, and a band with the middle half.
+
+    Parameters
+    ----------
+    curve : mapping
+        What :func:`cvxlink.studies.link_curve` returns, or for each name pairs (number of links, score). A score may
+        be an array, of one number for each repeat, and a number of links may come more than once.
+    ax : matplotlib Axes, optional
+    title : str
+    score : str
+        What is on the axis; by default what the curve says.
+    """
+    if not isinstance(curve, Mapping) or not curve:
+        raise InvalidInput("plot_scores takes pairs (number of links, score) by name: {'KP': [(10, 0.8), (20, 0.9)]}")
+    curves = {name: _by_number(name, pairs) for name, pairs in curve.items()}
+    ax = axes(ax)
+    repeated = False
+    for k, (name, scores) in enumerate(curves.items()):
+        colour, marker = COLOURS[k % len(COLOURS)], "os^Dv"[k % 5]
+        numbers = list(scores)
+        ax.plot(numbers, [s.mean() for s in scores.values()], color=colour, marker=marker, markersize=5, label=name)
+        if any(len(s) > 1 for s in scores.values()):
+            low, high = np.transpose([np.quantile(s, [0.25, 0.75]) for s in scores.values()])
+            ax.fill_between(numbers, low, high, color=colour, alpha=0.18, linewidth=0)
+            repeated = True
+    ax.legend(fontsize=SMALL)
+    note = "\nline: mean of the repeats, band: their middle half" if repeated else ""
+    named = score or (curve.score if isinstance(curve, LinkCurve) else "score")
+    ax.set(title=title, xlabel=f"number of links{note}", ylabel=named)
+    ax.grid(axis="y", color="#DDDDDD", linewidth=0.6)
+    return ax
+
+
+def _by_number(name: str, pairs: Iterable[tuple[int, Any]]) -> dict[float, np.ndarray]:
+    """Return all scores for each number of links, in increasing order of it."""
+    found: dict[float, list[np.ndarray]] = {}
+    try:
+        for number, scores in pairs:
+            found.setdefault(float(number), []).append(np.atleast_1d(real_array(scores, f"the scores of {name}")))
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(f"the curve of {name} must be pairs (number of links, score or array of scores)") from error
+    together = {number: np.concatenate(found[number]) for number in sorted(found)}
+    if not together or not all(s.size and np.isfinite(s).all() for s in together.values()):
+        raise InvalidInput(f"the curve of {name} has no scores, or some that are no finite numbers; leave these out")
+    return together
