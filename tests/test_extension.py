@@ -2,9 +2,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits
 
 import cvxlink as cl
 from conftest import path_graph, random_points
+from cvxlink import extension
 
 RULES = [{"symmetrize": s, "n_neighbors": 4} for s in ("union", "mean", "mutual")]
 
@@ -51,6 +53,32 @@ def test_batch_and_online_agree_for_one_point(rule, normalized):
         batch, online = (solution.extend([point], online=online) for online in (False, True))
         np.testing.assert_allclose(batch.embedding, online.embedding, atol=1e-12)
         assert abs(batch.graph.W - online.graph.W).max() < 1e-14
+
+
+@threadpool_limits.wrap(limits=1)  # fifty points are too few to share
+@pytest.mark.parametrize("dimension", [2, 20])  # searched by a tree, and by brute force
+@pytest.mark.parametrize("normalized", [True, False])
+@pytest.mark.parametrize("rule", [*RULES, "rbf"], ids=str)
+def test_points_alone_are_as_if_each_were_the_only_one(rule, normalized, dimension, monkeypatch):
+    X = random_points(50, dimension)
+    graph = cl.Graph.rbf(X, "mean") if rule == "rbf" else cl.Graph.knn(X, **rule)
+    solution = cl.KP(graph, cl.Links(50, must=[(0, 1)], cannot=[(0, 2), (3, 4)]), normalized=normalized).solve()
+    # Among old points, outside of them, far away, and on top of old ones, where distances are tied.
+    new = np.vstack([1.5 * random_points(12, dimension, seed=1), np.full((1, dimension), 3.0), X[:8], X[:2]])
+    if rule != "rbf":
+        new = np.vstack([new, np.full((1, dimension), 40.0)])
+    one_by_one = [solution.extend(new[i : i + 1]) for i in range(len(new))]
+    monkeypatch.setattr(extension, "DISTANCES_AT_ONCE", 350)  # seven points a portion
+    together = extension.extend(solution, new, alone=True)
+    np.testing.assert_allclose(together.embedding[50:], [e.embedding[-1] for e in one_by_one], atol=1e-12)
+    np.testing.assert_array_equal(together.embedding[:50], solution.embedding)
+    weights = [e.graph.W[[-1]].toarray()[0, :50] for e in one_by_one]
+    np.testing.assert_allclose(together.graph.W[50:, :50].toarray(), weights, atol=1e-14)
+    assert together.graph.W[50:, 50:].nnz == 0 and together.alone and not together.online
+    labels = np.arange(50) % 3
+    predicted = extension.predict_alone(solution, new, labels)
+    assert predicted.tolist() == [e.predict(labels)[0] for e in one_by_one]
+    np.testing.assert_array_equal(extension.predict_alone(solution, new[::-1], labels)[::-1], predicted)
 
 
 @pytest.mark.parametrize("rule", RULES, ids=str)
@@ -126,6 +154,8 @@ def test_without_connecting_a_point_nobody_reaches_is_an_error(online):
     solution = cl.PCP(graph, links).solve()
     with pytest.raises(cl.InvalidInput, match="the 1 points 20 has no known"):
         solution.extend([[50.0, 50, 50]], online=online)
+    with pytest.raises(cl.InvalidInput, match="new point 1 is so far from the old ones that nothing joins it"):
+        extension.extend(solution, [X[0], [50.0, 50, 50]], alone=True)
 
 
 @pytest.mark.parametrize("online", [False, True])
@@ -192,5 +222,7 @@ def test_what_cannot_be_extended_says_so(solution):
         given.extend([[1.0]])
     with pytest.raises(cl.InvalidInput, match="online must be True or False, not 'yes'"):
         solution.extend([[1.0, 2, 3, 4]], online="yes")
+    with pytest.raises(cl.InvalidInput, match="give online or alone"):
+        extension.extend(solution, [[1.0, 2, 3, 4]], online=True, alone=True)
     with pytest.raises(cl.InvalidInput, match="labels for"):
         solution.extend(solution.problem.graph.points[:1]).predict([0, 1])

@@ -1,6 +1,6 @@
 """Convex programs for clustering with must-links and cannot-links."""
 
-from . import clustering, datasets, library, metrics, plotting, terms
+from . import clustering, datasets, library, metrics, plotting, studies, terms
 from .backends.base import Progress
 from .backends.catalogue import installed_sdp_solvers
 from .certificate import Certificate
@@ -22,6 +22,7 @@ from .errors import (
     SolveFailed,
     SolverUnavailable,
 )
+from .estimators import ConstrainedClustering
 from .exchange.programs import bring_back, read_program
 from .formulations import (
     CCSR,
@@ -71,6 +72,7 @@ __all__ = [
     "Certificate",
     "Citation",
     "ClippedWarning",
+    "ConstrainedClustering",
     "Contraction",
     "CvxlinkError",
     "DataUnavailable",
@@ -115,5 +117,6 @@ __all__ = [
     "sample_labels",
     "solvers",
     "stationarity",
+    "studies",
     "terms",
 ]

@@ -129,7 +129,7 @@ def _picture(folder: Path, X: object, links: Links, results: dict, console: Cons
     labels = best.cluster(3, random_state=0)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        path = plotting.save_overview(folder / "pcp-iris.png", X, links, best.kernel, labels)
+        path = plotting.save_overview(folder / "pcp-iris.png", X, links, best, labels)
     except MissingDependency as error:
         console.print(f"no picture: {error}")
         return

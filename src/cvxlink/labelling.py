@@ -60,8 +60,8 @@ def labels_from(links: Links, labels: Any, n_classes: int | None) -> np.ndarray:
     else:
         labels = as_labels(labels, links.n)
         known = np.flatnonzero(is_known(labels))
-        names, first, numbers = np.unique(labels[known], return_index=True, return_inverse=True)
-        links = _joined(links, labels, known, known[first], numbers)
+        names, numbers = np.unique(labels[known], return_inverse=True)
+        links = joined(links, labels)
         block = dict(zip(links.blocks[known].tolist(), numbers.tolist(), strict=True))
     if n_classes is not None:
         if as_count(n_classes, "n_classes", 1) < len(names) or (labels is not None and n_classes != len(names)):
@@ -85,15 +85,22 @@ def labels_from(links: Links, labels: Any, n_classes: int | None) -> np.ndarray:
     return padded[numbers]
 
 
-def _joined(links: Links, labels: np.ndarray, known: np.ndarray, first: np.ndarray, numbers: np.ndarray) -> Links:
-    """Return links that imply those of the labels, few: from each point to the first of its class, and between."""
+def joined(links: Links, labels: Any) -> Links:
+    """Return links that imply these and those of labels, few: from points to the first of their class, and between.
+
+    :meth:`cvxlink.Links.with_labels` has all of them, for methods that do not look at what follows from links.
+    """
+    labels = as_labels(labels, links.n)
+    known = np.flatnonzero(is_known(labels))
+    _, first, numbers = np.unique(labels[known], return_index=True, return_inverse=True)
+    first = known[first]
     must = np.column_stack([first[numbers], known])
     must = must[must[:, 0] != must[:, 1]]
     cannot = first[np.column_stack(np.triu_indices(len(first), 1))]
-    joined = type(links)(links.n, np.vstack([links.must, must]), np.vstack([links.cannot, cannot]))
-    if joined.contradiction():
+    together = type(links)(links.n, np.vstack([links.must, must]), np.vstack([links.cannot, cannot]))
+    if together.contradiction():
         links.with_labels(labels)  # raises, with the shortest witness
-    return joined
+    return together
 
 
 def _eliminate(links: Links, block: dict[int, int], n_classes: int) -> None:

@@ -173,7 +173,7 @@ class LearntKernel(ABC):
 
         return cluster(self, n_clusters, method, random_state, n_init)
 
-    def extend(self, X_new: Any, online: bool = False, unit_length: bool = False) -> Extension:
+    def extend(self, X_new: Any, online: bool = False, unit_length: bool = False, *, alone: bool = False) -> Extension:
         """Carry the kernel over to new points, without learning it again; the old points stay where they are.
 
         Parameters
@@ -185,10 +185,13 @@ class LearntKernel(ABC):
             of all at once (equations (9) and (10)).
         unit_length : bool
             Scale the new points to unit length in feature space; the paper does not.
+        alone : bool
+            Let each point come as the only one, so that its place depends neither on the other new points nor on their
+            order; not together with ``online``.
         """
         from .extension import extend
 
-        return extend(self, X_new, online, unit_length)
+        return extend(self, X_new, online, unit_length, alone)
 
 
 @dataclass(frozen=True, eq=False)
