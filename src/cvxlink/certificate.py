@@ -20,7 +20,7 @@ class Certificate:
     upper_bound : float or None
         The value of an exactly feasible point near the answer, where one could be made.
     gap, relative_gap : float or None
-        upper_bound (without one: value) − lower_bound, and that divided by 1 + |value|.
+        upper_bound (without one: value) − lower_bound, and that divided by ``1 + |value|``.
     violations : dict
         The largest violation in each named group of constraints: absolute for rows, −λ_min for semidefinite ones.
     min_eigenvalue : float or None
@@ -37,8 +37,8 @@ class Certificate:
         The largest entry of the point and of the costs (at most 1), and the norm of the point: what violations, gap
         and distance are judged against.
     sensitivity : float or None
-        What the multipliers say the violations are worth, on blocks: Σ|y_r||residual_r| − min(0, λ_min(K)) tr S, plus
-        what averaging over blocks changes. It stands in for the upper bound where there is none.
+        What the multipliers say the violations are worth, on blocks: ``Σ|y_r||residual_r|`` − min(0, λ_min(K)) tr S,
+        plus what averaging over blocks changes. It stands in for the upper bound where there is none.
     """
 
     value: float
@@ -64,7 +64,7 @@ class Certificate:
 
     @property
     def relative_gap(self) -> float | None:
-        """The gap divided by 1 + |value|."""
+        """The gap divided by ``1 + |value|``."""
         return None if self.gap is None else self.gap / (1 + abs(self.value))
 
     @property
@@ -75,10 +75,10 @@ class Certificate:
     def holds(self, accuracy: float, weigh_violations: bool = True) -> bool:
         """Whether violations, and the gap where there is a bound, are at most ``accuracy``.
 
-        Violations are taken relative to the largest entry of the point, the gap relative to |value| plus the largest
-        cost (or plus one, if that is less), so that tiny weights do not make everything pass. Without an upper bound
-        the ``sensitivity`` must be as small as the gap, unless ``weigh_violations`` is off. A distance to the solution,
-        where it is known, is taken relative to the norm of the point.
+        Violations are taken relative to the largest entry of the point, the gap relative to ``|value|`` plus the
+        largest cost (or plus one, if that is less), so that tiny weights do not make everything pass. Without an upper
+        bound the ``sensitivity`` must be as small as the gap, unless ``weigh_violations`` is off. A distance to the
+        solution, where it is known, is taken relative to the norm of the point.
         """
         feasible = self.largest_violation <= accuracy * max(self.scale, 1e-6)
         # Absolute values: below its bound a value is as wrong as above it, the point is then not feasible.

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
+from rich.text import Text
 
-from . import __version__
+from . import __version__, own_data
 from .backends.catalogue import KINDS
 from .errors import CvxlinkError
+from .terminal import EXIT_CODES, print_json, said_in_one_sentence, say
 
 app = typer.Typer(
     help="Convex programs for clustering with must-links and cannot-links.",
@@ -30,6 +28,7 @@ app.add_typer(problems, name="problems")
 Folder = Annotated[Path | None, typer.Option("--folder", help="A folder of TOML files of your own.")]
 Name = Annotated[str, typer.Argument(help="The name of an instance.")]
 Form = Annotated[str | None, typer.Option(help="One of the forms of the problem.")]
+AsJson = Annotated[bool, typer.Option("--json", help="For scripts.")]
 
 
 @app.callback()
@@ -37,15 +36,8 @@ def main() -> None:
     """Convex programs for clustering with must-links and cannot-links."""
 
 
-@contextmanager
-def _said_in_one_sentence() -> Iterator[Console]:
-    """Yield a console; what goes wrong is printed as a sentence, and ends the command with code 1."""
-    console = Console()
-    try:
-        yield console
-    except (CvxlinkError, OSError) as error:
-        Console(stderr=True).print(f"cvxlink: {error}", style="red", highlight=False, markup=False, soft_wrap=True)
-        raise typer.Exit(1) from error
+app.command(epilog=EXIT_CODES)(own_data.cluster)
+app.command(epilog=EXIT_CODES)(own_data.explain)
 
 
 @app.command()
@@ -64,22 +56,22 @@ def demo(
     """Solve PCP on Iris with every installed solver, in the paper's form and in the reduced one."""
     from .demo import run
 
-    with _said_in_one_sentence() as console:
+    with said_in_one_sentence() as console:
         run(out, time_limit, console)
 
 
 @app.command()
 def solvers(
     check: Annotated[bool, typer.Option(help="Try each installed one on small problems.")] = True,
-    as_json: Annotated[bool, typer.Option("--json", help="For scripts.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """List the solvers there are: installed or not, what they take, and whether they work now."""
     from .solver_table import solvers as table_of_solvers
 
-    with _said_in_one_sentence() as console:
+    with said_in_one_sentence() as console:
         found = table_of_solvers(check)
         if as_json:
-            typer.echo(json.dumps([asdict(solver) for solver in found], indent=2))
+            print_json([asdict(solver) for solver in found])
             return
         here = [solver for solver in found if solver.installed]
         table = Table(title="Installed", caption="yes: a problem on ten points came out right just now")
@@ -104,6 +96,31 @@ def _taken(solver: Any, kind: str, check: bool) -> str:
     return "takes it" if kind in solver.takes and not check else "—"
 
 
+@app.command()
+def methods(as_json: AsJson = False) -> None:
+    """List the methods there are: where from, what kind of program, what they take and yield, and their options."""
+    from .methods import methods as table_of_methods
+
+    with said_in_one_sentence() as console:
+        found = table_of_methods()
+        if as_json:
+            names = ("name", "paper", "program", "forms", "routes", "takes", "yields", "options")
+            print_json([{name: getattr(method, name) for name in names} for method in found])
+            return
+        table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 1, 0))
+        table.add_column(no_wrap=True)
+        table.add_column()
+        for method in found:
+            where_from = f" ({method.paper})" if method.paper else ""
+            options = f"options: {', '.join(method.options)}" if method.options else "no options"
+            about = (
+                f"{method.program}{where_from}\ntakes {method.takes or 'nothing'}; yields {method.yields}\n{options}"
+            )
+            table.add_row(Text(method.name, style="bold"), Text(about))
+        console.print(table)
+        typer.echo("cvxlink cluster data.csv --links links.csv --method srcp --option mu=0.2")
+
+
 @app.command("bring-back")
 def bring_back(
     program: Annotated[Path, typer.Argument(help="The file that was exported, with its .lift beside it.")],
@@ -113,7 +130,7 @@ def bring_back(
     """Lift and certify a result that was computed elsewhere."""
     from .exchange.programs import bring_back
 
-    with _said_in_one_sentence() as console:
+    with said_in_one_sentence() as console:
         solution = bring_back(program, result, strict=False)
         console.print(str(solution), highlight=False, soft_wrap=True, markup=False)
         if clusters is not None:
@@ -126,11 +143,11 @@ def bring_back(
 
 
 @problems.command("list")
-def list_problems(folder: Folder = None) -> None:
+def list_problems(folder: Folder = None, as_json: AsJson = False) -> None:
     """List the instances."""
     from . import library
 
-    with _said_in_one_sentence() as console:
+    with said_in_one_sentence():
         good, broken = [], []
         for name in library.names(folder):
             try:
@@ -139,9 +156,13 @@ def list_problems(folder: Folder = None) -> None:
                 good.append(instance)
             except CvxlinkError as error:
                 broken.append(str(error))
-        console.print(str(library.InstanceTable(good)), highlight=False, markup=False, soft_wrap=True)
+        if as_json:
+            names = ("name", "title", "why", "formulation")
+            print_json([{n: getattr(i, n) for n in names} | {"reference": asdict(i.reference)} for i in good])
+        else:
+            say(str(library.InstanceTable(good)), to_errors=False)
         for words in broken:
-            console.print(words, style="red", highlight=False, markup=False, soft_wrap=True)
+            say(words, to_errors=as_json, style="red")
         if broken:
             raise typer.Exit(1)
 
@@ -151,7 +172,7 @@ def show(name: Name, folder: Folder = None) -> None:
     """Show an instance: its program, why it is interesting, its optimum and the proof."""
     from . import library
 
-    with _said_in_one_sentence() as console:
+    with said_in_one_sentence() as console:
         console.print(str(library.load(name, folder)), highlight=False, markup=False, soft_wrap=True)
 
 
@@ -165,11 +186,12 @@ def solve(
     accuracy: Annotated[float, typer.Option(min=1e-15, max=0.5)] = 1e-6,
     time_limit: Annotated[float | None, typer.Option(min=0.01, help="Seconds.")] = None,
     memory_limit: Annotated[str | None, typer.Option(help="For example 4GB.")] = None,
+    as_json: AsJson = False,
 ) -> None:
     """Solve an instance, and compare with its optimum."""
     from . import library
 
-    with _said_in_one_sentence() as console:
+    with said_in_one_sentence():
         instance = library.load(name, folder)
         solution = instance.problem.solve(
             solver=solver,
@@ -180,11 +202,17 @@ def solve(
             memory_limit=memory_limit,
             strict=False,
         )
-        console.print(str(solution), highlight=False, markup=False, soft_wrap=True)
         off = instance.reference.off(solution.value)
         right = solution.status.has_answer and off <= instance.reference.tolerance
-        verdict = f"off by {off:.1e} of 1 + |value|, {'within' if right else 'more than'} the tolerance"
-        console.print(f"reference      {instance.reference.value:.12g}   {verdict}", highlight=False, soft_wrap=True)
+        if as_json:
+            from .cluster_report import solution_as_json
+
+            print_json(
+                solution_as_json(solution) | {"reference": asdict(instance.reference), "off": off, "holds": right}
+            )
+        else:
+            verdict = f"off by {off:.1e} of 1 + |value|, {'within' if right else 'more than'} the tolerance"
+            say(f"{solution}\nreference      {instance.reference.value:.12g}   {verdict}", to_errors=False)
         if not right:
             raise typer.Exit(1)
 
@@ -198,7 +226,7 @@ def verify(
     """Prove the library again: solve, certify, compare; code 1 if a reference does not hold."""
     from . import library
 
-    with _said_in_one_sentence() as console:
+    with said_in_one_sentence() as console:
         wanted = names or library.names(folder)
         failed = []
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
@@ -230,7 +258,7 @@ def export(
     """Write the program of an instance to a file for solvers elsewhere."""
     from . import library
 
-    with _said_in_one_sentence() as console:
+    with said_in_one_sentence() as console:
         path = library.load(name, folder).problem.export(out or Path(f"{name}.dat-s"), form, presolve)
         words = f"{path}, and {path.name}.lift, with which `cvxlink bring-back` reads a result"
         console.print(words, highlight=False, soft_wrap=True)

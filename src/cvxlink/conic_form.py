@@ -48,8 +48,12 @@ class Cone:
         B = [sp.csr_array(block[rows]) for block in part.B]
         return replace(self, parts=(Part((len(rows),), A, B, part.a[rows]),))
 
-    def holds_dual(self, w: Sequence[cp.Variable]) -> list[Any]:
-        """Return the constraints that w, a variable for each part, is in the dual cone."""
+    def multipliers(self) -> list[cp.Variable]:
+        """Return a variable for each part."""
+        return [cp.Variable(part.shape, symmetric=self.kind == "semidefinite") for part in self.parts]
+
+    def holds_dual(self, w: Sequence[Any]) -> list[Any]:
+        """Return the constraints that w, an expression for each part, symmetric for matrices, is in the dual cone."""
         if self.kind == "zero":
             return []
         if self.kind == "nonnegative":
@@ -57,7 +61,7 @@ class Cone:
         if self.kind == "second-order":
             return [cp.SOC(w[0], w[1], axis=self.axis)]
         if self.kind == "semidefinite":
-            return [w[0] == w[0].T, w[0] >> 0]
+            return [w[0] >> 0]
         if self.kind == "exponential":
             return [cp.ExpCone(w[0] - w[1], -w[0], w[2])]
         return [cp.PowCone3D(w[0] / self.alpha, w[1] / (1 - self.alpha), w[2], self.alpha)]

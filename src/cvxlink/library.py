@@ -96,7 +96,7 @@ class Reference:
     solvers: tuple[str, ...] = ()
 
     def off(self, value: float) -> float:
-        """Return how far a value is from the optimum, relative to 1 + |optimum|."""
+        """Return how far a value is from the optimum, relative to ``1 + |optimum|``."""
         return abs(value - self.value) / (1 + abs(self.value))
 
 

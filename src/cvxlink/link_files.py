@@ -1,22 +1,30 @@
-"""Links in files: JSON, and CSV with the columns ``i,j,kind``."""
+"""Links in files: JSON, and text with the columns ``i,j,kind`` or, for one kind of links, ``i,j``."""
 
 from __future__ import annotations
 
-import csv
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
+from .delimited import Delimited
 from .errors import InvalidInput
+from .point_names import PointNames
 
 Pairs = list[tuple[int, int]]
+
+KINDS = {
+    **dict.fromkeys(("must", "must-link", "mustlink", "ml", "1", "+1"), "must"),
+    **dict.fromkeys(("cannot", "cannot-link", "cannotlink", "cl", "-1"), "cannot"),
+}
+COLUMNS = ("i", "j", "kind")
 
 
 def write(path: Path, n: int, must: np.ndarray, cannot: np.ndarray) -> Path:
     """Write links in the format the file's ending names."""
     pairs = {"must": must.tolist(), "cannot": cannot.tolist()}
-    if _kind(path) == "json":
+    if _format(path) == "json":
         text = json.dumps({"n": n, **pairs}) + "\n"
     else:
         rows = [f"{i},{j},{kind}" for kind, both in pairs.items() for i, j in both]
@@ -29,27 +37,39 @@ def write(path: Path, n: int, must: np.ndarray, cannot: np.ndarray) -> Path:
 
 
 def read(path: Path, n: int | None) -> tuple[int, Pairs, Pairs]:
-    """Return the number of points, the must-links and the cannot-links of a file."""
-    kind = _kind(path)
-    if not path.is_file():
+    """Return the number of points, the must-links and the cannot-links of a file; whether they are in range is open."""
+    if _format(path) == "json":
+        return _read_json(path, n)
+    if not path.exists():
         raise InvalidInput(f"there is no file {path}")
-    try:
-        return _read_json(path, n) if kind == "json" else _read_csv(path, n)
-    except UnicodeDecodeError as error:
-        raise InvalidInput(f"{path} is not text in UTF-8; save it in that encoding") from error
-    except OSError as error:
-        raise InvalidInput(f"{path} cannot be read: {error.strerror}") from error
+    if n is None:
+        raise InvalidInput(f"a CSV does not hold the number of points; use Links.load({path.name!r}, n=…)")
+    return n, *_read_text(path, PointNames(None))
 
 
-def _kind(path: Path) -> str:
-    kind = path.suffix.lower().lstrip(".")
-    if kind not in ("json", "csv"):
+def read_links(path: Path, points: PointNames) -> tuple[Pairs, Pairs]:
+    """Return the must-links and cannot-links of a file in which points have names, or are counted from 0 or 1."""
+    if path.suffix.lower() != ".json":
+        return _read_text(path, points)
+    if points.one_based:
+        raise InvalidInput(f"{path}: points in JSON are counted from 0; leave out --one-based")
+    return _read_json(path, points.n)[1:]
+
+
+def read_pairs(path: Path, points: PointNames) -> Pairs:
+    """Return the pairs of a file with two columns."""
+    return [(i, j) for i, j, _ in _read_rows(path, COLUMNS[:2], points)]
+
+
+def _format(path: Path) -> str:
+    ending = path.suffix.lower().lstrip(".")
+    if ending not in ("json", "csv"):
         raise InvalidInput(f"links are kept in .json or .csv files, not {path.name!r}")
-    return kind
+    return ending
 
 
 def _read_json(path: Path, n: int | None) -> tuple[int, Pairs, Pairs]:
-    text = path.read_text(encoding="utf-8-sig")
+    text = Delimited.read(path).text
     try:
         content = json.loads(text)
         stored, must, cannot = content["n"], content["must"], content["cannot"]
@@ -62,26 +82,44 @@ def _read_json(path: Path, n: int | None) -> tuple[int, Pairs, Pairs]:
     return stored, must, cannot
 
 
-def _read_csv(path: Path, n: int | None) -> tuple[int, Pairs, Pairs]:
-    if n is None:
-        raise InvalidInput(f"a CSV does not hold the number of points; use Links.load({path.name!r}, n=…)")
+def _read_text(path: Path, points: PointNames) -> tuple[Pairs, Pairs]:
     pairs: dict[str, Pairs] = {"must": [], "cannot": []}
-    with path.open(newline="", encoding="utf-8-sig") as file:
-        rows = csv.reader(file)
-        header = [cell.strip().lower() for cell in next(rows, [])]
-        if header != ["i", "j", "kind"]:
-            raise InvalidInput(f"{path}, line 1: the header must be i,j,kind")
-        for row in rows:
-            if not "".join(row).strip():
-                continue
-            where = f"{path}, line {rows.line_num}"
-            if len(row) != 3:
-                raise InvalidInput(f"{where}: expected three cells i,j,kind, found {len(row)}")
-            kind = row[2].strip().lower()
-            if kind not in pairs:
-                raise InvalidInput(f"{where}: kind must be must or cannot, not {row[2]!r}")
+    for i, j, kind in _read_rows(path, COLUMNS, points):
+        pairs[kind].append((i, j))
+    return pairs["must"], pairs["cannot"]
+
+
+def _read_rows(path: Path, columns: tuple[str, ...], points: PointNames) -> Iterator[tuple[int, int, str]]:
+    """Yield the two points and the kind of each link; the kind is empty where the columns have none."""
+    table = Delimited.read(path)
+    wanted = f"{('two', 'three')[len(columns) - 2]} cells {','.join(columns)}"
+    for place, (line, cells) in enumerate(table.rows()):
+        cells = [cell.strip() for cell in cells]
+        if len(cells) != len(columns):
+            header = "a header or " if place == 0 else ""
+            raise table.wrong(f"expected {header}{wanted}, found {_counted(cells)}", line)
+        kind = _kind(cells)
+        if place == 0 and not (kind or any(map(points.may_be_point, cells[:2]))):
+            continue  # a header
+        if kind is None:
+            what = f"kind must be must or cannot (ml or cl, +1 or -1), not {cells[2]!r} as in column 3"
+            raise table.wrong(what, line)
+        ends = []
+        for k, cell in enumerate(cells[:2]):
             try:
-                pairs[kind].append((int(row[0]), int(row[1])))
-            except ValueError as error:
-                raise InvalidInput(f"{where}: i and j must be whole numbers, not {row[0]!r}, {row[1]!r}") from error
-    return n, pairs["must"], pairs["cannot"]
+                ends.append(points.row(cell))
+            except InvalidInput as error:
+                raise table.wrong(str(error), line, f"column {k + 1} ({columns[k]})") from error
+        i, j = ends
+        if i == j:
+            raise table.wrong(f"the link joins point {cells[0]} to itself; remove it", line, "columns 1 and 2 (i, j)")
+        yield i, j, kind
+
+
+def _kind(cells: list[str]) -> str | None:
+    """Return the kind of a link, empty where there is no cell for it, or None if it is none."""
+    return KINDS.get(cells[2].lower().replace("_", "-").replace(" ", "-")) if len(cells) > 2 else ""
+
+
+def _counted(cells: list[str]) -> str:
+    return f"{len(cells)} cell{'s' if len(cells) != 1 else ''}"

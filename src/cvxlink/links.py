@@ -228,6 +228,10 @@ class Links:
     def to_labels(self, labels: Any = None, n_classes: int | None = None) -> np.ndarray:
         """Return the labels that follow from these links: those of must-linked points, and those that are left over.
 
+        Links determine labels up to names only, and rarely all of them: the others stay -1 ("-1" among names). A
+        contradiction raises :class:`InconsistentLinks` with its witness, too few classes :class:`InvalidInput` with the
+        points that show it.
+
         Parameters
         ----------
         labels : array of n, optional
@@ -236,10 +240,6 @@ class Links:
         n_classes : int, optional
             How many classes there are in all. A point that is cannot-linked to all classes but one is then in that one;
             without, only must-links carry labels on. With labels, the classes must all be named in them.
-
-        Links determine labels up to names only, and rarely all of them: the others stay -1 ("-1" among names). A
-        contradiction raises :class:`InconsistentLinks` with its witness, too few classes :class:`InvalidInput` with the
-        points that show it.
         """
         return labelling.labels_from(self, labels, n_classes)
 

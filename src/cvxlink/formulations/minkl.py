@@ -83,7 +83,7 @@ class MinKL(Problem):
     ``solution.affinity`` does not know the number of clusters and is that of algorithm A under "auto"; what
     ``cluster(k)`` uses is ``solution.affinity_for(k)``.
 
-    The paper prints +log(|K̄|/|K|), which is not convex; the divergence has the minus.
+    The paper prints ``+log(|K̄|/|K|)``, which is not convex; the divergence has the minus.
 
     References
     ----------

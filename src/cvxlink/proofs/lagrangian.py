@@ -160,7 +160,7 @@ def _minorant(
     if not form.cones:
         gradient, _, constant = form.minorant([])
         return gradient, constant
-    w = [[cp.Variable(part.shape) for part in cone.parts] for cone in form.cones]
+    w = [cone.multipliers() for cone in form.cones]
     gradient, left, constant = form.minorant(w)
     gain = constant
     for name, variable in declaration.variables.items():

@@ -10,6 +10,9 @@ A sum of hinges or squares over links then has a few unknowns a link, instead of
 slack is as sparse as the graph. K is the multiplier of its inequality, x that of its equation. Where linear constraints
 force points together, K = PK'Pᵀ as in :mod:`cvxlink.reductions.contraction`, so PᵀSP ⪰ 0 is enough, and equations that
 become the same count once.
+
+Most of the equations :math:`B^\top w = e` are solved beforehand: a hinge t ≥ x, t ≥ 0 has two multipliers that add up
+to its weight, so one is the weight less the other. Codes without equations would otherwise have no interior to work in.
 """
 
 from __future__ import annotations
@@ -50,6 +53,7 @@ class ConicDual(Problem):
     form: ConicForm  # on blocks, without rows that repeat others
     matrices: Mapping[str, Blocks | None]  # the semidefinite variables, and which points are forced together
     kept: Mapping[int, np.ndarray]  # of a cone some rows of which repeat others, those that are left
+    unknowns: Unknowns
 
     @classmethod
     def of(cls, declaration: Declaration) -> ConicDual:
@@ -74,7 +78,8 @@ class ConicDual(Problem):
                 ):
                     kept[form.owners[term.id]] = np.flatnonzero(which)
         cones = [cone.only(kept[k]) if k in kept else cone for k, cone in enumerate(form.cones)]
-        return cls(declaration, full, replace(form, cones=cones), matrices, kept)
+        form = replace(form, cones=cones)
+        return cls(declaration, full, form, matrices, kept, Unknowns.of(form))
 
     @property
     def tex(self) -> Mapping[str, str]:
@@ -83,20 +88,16 @@ class ConicDual(Problem):
         return {"objective": r"d - a^\top w", "cones": r"w \in \mathcal{K}^*", **slacks}
 
     def variables(self) -> dict[str, cp.Variable]:
-        """Multipliers, a variable for each part of each cone."""
-        return {
-            f"w{k}_{p}": cp.Variable(part.shape, name=f"w{k}_{p}")
-            for k, cone in enumerate(self.form.cones)
-            for p, part in enumerate(cone.parts)
-        }
+        """The multipliers that do not follow from others."""
+        return {"w": cp.Variable(self.unknowns.T.shape[1], name="w")}
 
-    def objective(self, **w: cp.Variable) -> cp.Maximize:
+    def objective(self, w: cp.Variable) -> cp.Maximize:  # type: ignore[override]
         """d − aᵀw."""
-        return cp.Maximize(self.form.minorant(self._grouped(w))[2])
+        return cp.Maximize(self.form.minorant(self.unknowns.grouped(w, self.form))[2])
 
-    def constraints(self, **w: cp.Variable) -> dict[str, Any]:
+    def constraints(self, w: cp.Variable) -> dict[str, Any]:  # type: ignore[override]
         """Slack matrices are semidefinite, the rest balances, multipliers are in the dual cones."""
-        grouped = self._grouped(w)
+        grouped = self.unknowns.grouped(w, self.form)
         gradient, left, _ = self.form.minorant(grouped)
         groups: dict[str, Any] = {}
         for name, variable in self.declaration.variables.items():
@@ -105,7 +106,11 @@ class ConicDual(Problem):
                 groups[f"slack {name}"] = cp.reshape(gradient[name], (order, order), order="F") >> 0
             else:
                 groups[f"balance {name}"] = _balanced(gradient[name], variable)
-        groups["added"] = [_balanced(rest, v) for rest, v in zip(left, self.form.added, strict=True) if v.size]
+        groups["added"] = [
+            _balanced(rest if open_.all() else rest[np.flatnonzero(open_)], v)
+            for rest, v, open_ in zip(left, self.form.added, self.unknowns.open, strict=True)
+            if open_.any()
+        ]
         groups["cones"] = [c for cone, ws in zip(self.form.cones, grouped, strict=True) for c in cone.holds_dual(ws)]
         return groups
 
@@ -134,8 +139,52 @@ class ConicDual(Problem):
                 total = total + np.asarray(abs(part.A[name]).sum(axis=0)).ravel()
         return largest_clique(sp.csr_array(total.reshape(order, order)))
 
-    def _grouped(self, w: Mapping[str, Any]) -> list[list[Any]]:
-        return [[w[f"w{k}_{p}"] for p in range(len(cone.parts))] for k, cone in enumerate(self.form.cones)]
+
+@dataclass(frozen=True, eq=False)
+class Unknowns:
+    """All multipliers from those that are solved for: w = Tv + w₀, and which equations Bᵀw = e are left open."""
+
+    T: sp.csr_array
+    offset: np.ndarray
+    open: list[np.ndarray]
+
+    @classmethod
+    def of(cls, form: ConicForm) -> Unknowns:
+        """Solve each equation that can be for a multiplier of a row that is in no other; halve symmetric matrices."""
+        parts = [(cone.kind, part) for cone in form.cones for part in cone.parts]
+        B = sp.csr_array(sp.vstack([sp.hstack([*part.B, sp.csr_array((len(part.a), 0))]) for _, part in parts]))
+        e, m = np.concatenate([*form.e, np.zeros(0)]), B.shape[0]
+        signed = np.concatenate([np.full(len(part.a), kind in ("nonnegative", "zero")) for kind, part in parts])
+        restricted = np.concatenate(
+            [np.full(v.size, _is_restricted(v)) for v in form.added] + [np.zeros(0, dtype=bool)]
+        )
+        simple = np.flatnonzero(signed & (np.diff(B.indptr) == 1))  # rows of one entry, whose multipliers have a sign
+        columns, coefficients = B.indices[B.indptr[simple]], B.data[B.indptr[simple]]
+        free = ~restricted[columns]
+        solved, first = np.unique(columns[free], return_index=True)
+        # w_r = (e_t − Σ B_st w_s)/B_rt for the pivot r of the equation t.
+        pivots, own = simple[free][first], coefficients[free][first]
+        chosen = sp.csr_array((1 / own, (pivots, np.arange(len(pivots)))), shape=(m, len(pivots)))
+        T = sp.csr_array((sp.eye_array(m) - chosen @ B[:, solved].T) @ _mirrored(parts, m))
+        T.data[abs(T.data) < 1e-14] = 0
+        T.eliminate_zeros()
+        is_open = ~np.isin(np.arange(len(e)), solved)
+        ends = np.cumsum([v.size for v in form.added])[:-1]
+        return cls(sp.csr_array(T[:, np.unique(T.indices)]), chosen @ e[solved], np.split(is_open, ends))
+
+    def grouped(self, v: Any, form: ConicForm) -> list[list[Any]]:
+        """Return the multipliers of each part of each cone, numbers or expressions."""
+        w, start, groups = self.T @ v + self.offset, 0, []
+        for cone in form.cones:
+            group = []
+            for part in cone.parts:
+                piece, start = w[start : start + len(part.a)], start + len(part.a)
+                shaped = isinstance(w, np.ndarray)
+                group.append(
+                    piece.reshape(part.shape, order="F") if shaped else cp.reshape(piece, part.shape, order="F")
+                )
+            groups.append(group)
+        return groups
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,7 +206,7 @@ class ConicDualLift(Lift):
             else:
                 sign = 1.0 if variable.is_nonneg() else -1.0  # of 0 ≤ rest + u, or of rest = u and rest ≤ u
                 lifted[name] = (sign * np.ravel(duals[f"balance {name}"])).reshape(variable.shape, order="F")
-        w = dual._grouped({name: np.asarray(value) for name, value in values.items()})
+        w = dual.unknowns.grouped(np.ravel(values["w"]), dual.form)
         whole = [self._whole(k, cone, w[k]) for k, cone in enumerate(dual.full.cones)]
         gradient = dual.full.minorant(whole)[0]
         multipliers: dict[str, Any] = {}
@@ -193,6 +242,23 @@ class ConicDualLift(Lift):
         if status is Status.INFEASIBLE:
             return Status.ERROR, "of the dual, so the problem is unbounded or infeasible; its declared form tells which"
         return status, ""
+
+
+def _mirrored(parts: list[tuple[str, Any]], m: int) -> sp.csr_array:
+    """Return the identity, but for entries below the diagonals of symmetric matrices: these are those above."""
+    column, start = np.arange(m), 0
+    for kind, part in parts:
+        if kind == "semidefinite":
+            n = part.shape[0]
+            place = np.arange(n * n).reshape(n, n, order="F")
+            column[start : start + n * n] = start + np.minimum(place, place.T).ravel(order="F")
+        start += len(part.a)
+    return sp.csr_array((np.ones(m), (np.arange(m), column)), shape=(m, m))
+
+
+def _is_restricted(variable: cp.Variable) -> bool:
+    """Whether a variable is declared to be of one sign or semidefinite, so that it balances by an inequality."""
+    return bool(variable.attributes["PSD"] or variable.is_nonneg() or variable.is_nonpos())
 
 
 def _balanced(rest: Any, variable: cp.Variable) -> Any:

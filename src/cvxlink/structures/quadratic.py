@@ -7,8 +7,9 @@ with itself:
           = z^\top B z + b^\top z + c, \qquad z = \operatorname{vec}(M).
 
 *Compact.* :math:`\operatorname{svec}(M)`, the upper triangle with entries off the diagonal times √2, has half as many
-entries, and keeps inner products. B is singular on antisymmetric matrices; on symmetric ones :math:`B_s = R^\top R`,
-and :math:`f(M) = \|R \operatorname{svec}(M) - d\|^2 + c_0`.
+entries, and keeps inner products. On antisymmetric matrices only links contribute to B, which is singular there if they
+are fewer than m(m−1)/2; on symmetric ones :math:`B_s = R^\top R`, and
+:math:`f(M) = \|R \operatorname{svec}(M) - d\|^2 + c_0`.
 
 *A bound from any M ⪰ 0.* Let G be the gradient there, :math:`N = U^\top U = \sum_i u_i u_i^\top`, and δ ≥ 0 with
 :math:`G + \delta N \succeq 0`. For feasible M + H, with :math:`a_i = u_i^\top H u_i` and so :math:`\langle N,
