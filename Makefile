@@ -4,12 +4,13 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: help demo solvers test lint format bench clean
+.PHONY: help demo solvers test docs lint format bench clean
 
 help:
 	@echo "make demo    Iris with 18 links: PCP on every installed solver, a table and a picture"
 	@echo "make solvers the command-line solvers CSDP, SDPA and DSDP, from Debian's packages"
 	@echo "make test    the whole test suite"
+	@echo "make docs    the documentation, with a gallery of examples, every script of which is run (about two minutes)"
 	@echo "make lint    ruff and mypy"
 	@echo "make bench   the reductions against the paper's form, as ratios (several minutes)"
 	@echo "make format  let ruff rewrite the sources"
@@ -19,7 +20,7 @@ $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "cvxlink needs Python 3.11 or newer; name one with: make PYTHON=/path/to/python3.11"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[plot,solvers,mosek,copt,test,lint]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[plot,solvers,mosek,copt,test,lint,docs]'
 	@touch $(READY)
 
 demo: $(READY)
@@ -36,6 +37,11 @@ solvers:
 test: $(READY)
 	$(BIN)/python -m pytest
 
+# Warnings are errors, and all of them are shown.
+docs: $(READY)
+	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
+	@echo "open docs/_build/html/index.html"
+
 lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -49,5 +55,5 @@ bench: $(READY)
 	$(BIN)/python benchmarks/pcp_forms.py
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis cvxlink-demo
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis cvxlink-demo docs/_build docs/gallery
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,4 +1,8 @@
-"""A formulation that is in no paper, declared in a dozen lines and solved, certified and clustered like any other.
+"""
+A formulation of one's own in a dozen lines
+===========================================
+
+Solved, certified and clustered like any other.
 
 Cannot-linked points at right angles is a matter of taste. Here they may come as close as 45 degrees, must-linked
 points have to be within 25 degrees, and the kernel is otherwise as smooth as the graph allows.
@@ -7,6 +11,7 @@ points have to be within 25 degrees, and the kernel is otherwise as smooth as th
 from dataclasses import dataclass
 
 import cvxpy as cp
+import matplotlib.pyplot as plt
 import numpy as np
 
 import cvxlink as cl
@@ -37,15 +42,26 @@ class AnglePropagation(cl.Problem):
         }
 
 
+# %%
+# That is all. It prints itself, and says how it is going to be solved:
+
 X, y = cl.datasets.load("two_moons", n=80, random_state=0)
 problem = AnglePropagation(cl.Graph.knn(X, 6), cl.Links.sample(y, per_class=3, random_state=0))
 print(problem, end="\n\n")
-print(problem.explain(), end="\n\n")
+print(problem.explain())
 
+# %%
 solution = problem.solve()
-print(solution, end="\n\n")
+print(solution)
+
+# %%
+# The multipliers are the prices of the links.
+
 for (i, j), price in zip(problem.links.cannot, solution.duals["cannot"], strict=True):
     print(f"cannot-link {i}–{j}: allowing its kernel entry 0.01 more would lower the optimum by {-0.01 * price:.5f}")
 
+# %%
 labels = solution.cluster(2, random_state=0)
 print(cl.metrics.scores(y, labels, problem.links))
+cl.plotting.plot_kernel(solution.kernel, labels, title="no entry of a cannot-link above cos 45°")
+plt.show()
