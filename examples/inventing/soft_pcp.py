@@ -83,9 +83,8 @@ prices = {
 turned_must = set(map(tuple, right.cannot[:3].tolist()))
 turned_cannot = set(map(tuple, right.must[:2].tolist()))
 for (kind, i, j), price in sorted(prices.items(), key=lambda item: -item[1])[:8]:
-    print(
-        f"{kind:6} {i:3}–{j:<3} broken by {price:.2f}{'   a wrong one' if (i, j) in turned_must | turned_cannot else ''}"
-    )
+    remark = "a wrong one" if (i, j) in turned_must | turned_cannot else ""
+    print(f"{kind:6} {i:3}–{j:<3} broken by {price:.2f}   {remark}")
 
 # %%
 # A link that is sure can weigh more, one that is doubted less.
