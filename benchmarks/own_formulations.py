@@ -1,7 +1,7 @@
 """Formulations of one's own: as they are declared, and through the dual that is found for them.
 
 ``python benchmarks/own_formulations.py`` prints docs/results/own_formulations.md. Each cell is a solve in a process of
-its own, stopped after ``--limit`` seconds, at the accuracy 1e-4. What is typed into CVXPY by hand is the form "declared".
+its own, stopped after ``--limit`` seconds, at the accuracy 1e-4. What one types into CVXPY by hand is "declared".
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def main() -> None:
     X, y = cl.datasets.load("iris")
     print("# Formulations of one's own\n")
     print(
-        "Three programs that are in no paper, a dozen lines each (`benchmarks/own_formulations.py`), on Iris, 60 links. "
+        "Three programs that are in no paper, a dozen lines each (`benchmarks/own_formulations.py`), Iris, 60 links. "
         '"Declared" is the program as one would type it into CVXPY, "dual" what `solve` makes of it by itself. Seconds '
         f"without certifying, one run, two cores, accuracy 1e-4, stopped after {arguments.limit:g} s.\n"
     )

@@ -169,8 +169,9 @@ class Unknowns:
         T.data[abs(T.data) < 1e-14] = 0
         T.eliminate_zeros()
         is_open = ~np.isin(np.arange(len(e)), solved)
-        ends = np.cumsum([v.size for v in form.added])[:-1]
-        return cls(sp.csr_array(T[:, np.unique(T.indices)]), chosen @ e[solved], np.split(is_open, ends))
+        ends = np.cumsum([v.size for v in form.added])
+        opened = [is_open[end - v.size : end] for v, end in zip(form.added, ends, strict=True)]
+        return cls(sp.csr_array(T[:, np.unique(T.indices)]), chosen @ e[solved], opened)
 
     def grouped(self, v: Any, form: ConicForm) -> list[list[Any]]:
         """Return the multipliers of each part of each cone, numbers or expressions."""

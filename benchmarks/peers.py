@@ -1,0 +1,275 @@
+"""What people use today for clustering with must-links and cannot-links, and cvxlink, on the same points and links.
+
+    pip install . active-semi-supervised-clustering metric-learn constrained-linkage "scikit-learn<1.8"
+    python benchmarks/peers.py
+    python benchmarks/peers.py --data iris --links 20 60 --draws 3
+    python benchmarks/peers.py --save docs/results/peers.md        # keeps what is written by hand at its end
+
+The three packages besides cvxlink are optional: what cannot be imported, or does not run beside the scikit-learn there
+is, is left out, and the page says so. (metric-learn 0.7 needs a scikit-learn before 1.8, hence the last requirement.)
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import platform
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import numpy as np
+from scipy.cluster.hierarchy import fcluster
+from scipy.spatial.distance import pdist, squareform
+from sklearn.cluster import KMeans, SpectralClustering
+from sklearn.preprocessing import StandardScaler
+from sklearn.semi_supervised import LabelSpreading
+
+import cvxlink as cl
+from resumable import table, write_report
+
+PACKAGES = ("scikit-learn", "active-semi-supervised-clustering", "metric-learn", "constrained-linkage", "cvxlink")
+DATA = {"iris": "Iris", "wine": "Wine", "digits": "Digits 0–3, the first 100 of each"}
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """Points, links, and the classes, which only the scores and :func:`spread_labels` look at."""
+
+    X: np.ndarray
+    y: np.ndarray
+    links: cl.Links
+    seed: int
+
+    @property
+    def k(self) -> int:
+        return len(np.unique(self.y))
+
+
+@dataclass(frozen=True)
+class Peer:
+    """A row of the tables."""
+
+    name: str
+    package: str
+    cluster: Callable[[Task], np.ndarray]
+    most_features: float = np.inf
+
+
+# ---------------------------------------------------------------------- scikit-learn
+
+
+def kmeans(task: Task) -> np.ndarray:
+    return KMeans(task.k, random_state=task.seed).fit_predict(task.X)
+
+
+def spectral(task: Task) -> np.ndarray:
+    return SpectralClustering(task.k, affinity="nearest_neighbors", random_state=task.seed).fit_predict(task.X)
+
+
+def spread_labels(task: Task) -> np.ndarray:
+    known = np.full(len(task.y), -1)
+    known[task.links.linked] = task.y[task.links.linked]
+    return LabelSpreading().fit(task.X, known).transduction_
+
+
+# ---------------------------------------------------------------------- packages that take pairs
+
+
+def constrained_kmeans(kind: str) -> Callable[[Task], np.ndarray]:
+    def cluster(task: Task) -> np.ndarray:
+        with np.errstate():  # importing the package makes numpy raise at every underflow, for good
+            module = importlib.import_module("active_semi_clustering.semi_supervised.pairwise_constraints")
+        np.random.seed(task.seed)  # the package has no random_state
+        estimator = getattr(module, kind)(n_clusters=task.k)
+        return estimator.fit(task.X, ml=task.links.must.tolist(), cl=task.links.cannot.tolist()).labels_
+
+    return cluster
+
+
+def learned_metric(kind: str) -> Callable[[Task], np.ndarray]:
+    def cluster(task: Task) -> np.ndarray:
+        learner = getattr(importlib.import_module("metric_learn"), kind)(preprocessor=task.X, random_state=task.seed)
+        pairs = np.vstack([task.links.must, task.links.cannot])
+        learner.fit(pairs, np.repeat([1, -1], [len(task.links.must), len(task.links.cannot)]))
+        return KMeans(task.k, random_state=task.seed).fit_predict(learner.transform(task.X))
+
+    return cluster
+
+
+def constrained_linkage(task: Task) -> np.ndarray:
+    linkage = importlib.import_module("constrained_linkage").constrained_linkage
+    distances = squareform(pdist(task.X))
+    penalties = -0.6 * task.links.matrix.toarray()  # the weight and the linkage of the package's own example
+    tree = linkage(distances, method="average", constraint_matrix=penalties, normalize_distances=True)
+    tree[:, 2] = np.arange(len(tree))  # rewards make heights negative and unordered; cut after the last merges
+    return fcluster(tree, task.k, criterion="maxclust")
+
+
+# ---------------------------------------------------------------------- cvxlink
+
+
+def ours(method: str, **options: str) -> Callable[[Task], np.ndarray]:
+    def cluster(task: Task) -> np.ndarray:
+        estimator = cl.ConstrainedClustering(task.k, method=method, random_state=task.seed, **options)
+        return estimator.fit(task.X, links=task.links).labels_
+
+    return cluster
+
+
+PEERS = (
+    Peer("KMeans (no links)", "scikit-learn", kmeans),
+    Peer("SpectralClustering (no links)", "scikit-learn", spectral),
+    Peer("LabelSpreading (classes of the linked points)", "scikit-learn", spread_labels),
+    Peer("COP-KMeans", "active-semi-supervised-clustering", constrained_kmeans("COPKMeans")),
+    Peer("PCKMeans", "active-semi-supervised-clustering", constrained_kmeans("PCKMeans")),
+    Peer("MPCKMeans", "active-semi-supervised-clustering", constrained_kmeans("MPCKMeans")),
+    Peer("ITML, then KMeans", "metric-learn", learned_metric("ITML")),
+    Peer("MMC, then KMeans", "metric-learn", learned_metric("MMC"), most_features=10),
+    Peer("average linkage with penalties", "constrained-linkage", constrained_linkage),
+    Peer("KP", "cvxlink", ours("kp")),
+    Peer('KP, symmetrize="mutual"', "cvxlink", ours("kp", symmetrize="mutual")),
+    Peer("PCP", "cvxlink", ours("pcp")),
+    Peer("CCSR", "cvxlink", ours("ccsr")),
+    Peer("SRCP", "cvxlink", ours("srcp")),
+)
+
+
+# ---------------------------------------------------------------------- measuring
+
+
+def points(name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return a data set: lengths as they are, pixels as shares of full ink, and mixed units standardised."""
+    X, y = cl.datasets.load(name)
+    if name == "wine":
+        return StandardScaler().fit_transform(X), y
+    if name == "digits":
+        chosen = np.concatenate([np.flatnonzero(y == digit)[:100] for digit in range(4)])
+        X, y = X[chosen] / 16, y[chosen]
+        return X[:, np.ptp(X, axis=0) > 0], y
+    return X, y
+
+
+def why_missing(peer: Peer) -> str | None:
+    """Try a peer on a small task, which also loads its libraries, and return why it cannot be had."""
+    try:
+        version(peer.package)
+    except PackageNotFoundError:
+        return f"{peer.package} is not there; `pip install {peer.package}`"
+    X, y = points("iris")
+    try:
+        peer.cluster(Task(X, y, cl.Links.sample(y, n_links=20, random_state=99), 0))
+    except (ImportError, TypeError) as error:  # written for another version of what it builds on
+        return f"{peer.package} {version(peer.package)} does not run in this environment ({error})"
+    except Exception:  # its failures on single tasks are counted, not fatal
+        return None
+    return None
+
+
+@dataclass(frozen=True)
+class Run:
+    """How good one clustering is, and how long it took."""
+
+    nmi: float
+    broken: float
+    seconds: float
+
+
+def run(peer: Peer, task: Task) -> Run | str:
+    """Return scores and wall time, or the name of the error."""
+    start = time.perf_counter()
+    try:
+        labels = peer.cluster(task)
+    except Exception as error:  # peers raise whatever they like when they find no clustering
+        return type(error).__name__
+    seconds = time.perf_counter() - start
+    return Run(cl.metrics.nmi(task.y, labels), task.links.violated(labels), seconds)
+
+
+def row(peer: Peer, tasks: dict[int, list[Task]], failures: list[str]) -> list[str]:
+    cells, times = [peer.name if peer.package != "cvxlink" else f"**{peer.name}**"], []
+    for count, draws in tasks.items():
+        results = [run(peer, task) for task in draws]
+        good = [result for result in results if isinstance(result, Run)]
+        errors = sorted({result for result in results if isinstance(result, str)})
+        if errors:
+            what = f"{peer.name} found no clustering in {len(results) - len(good)} of {len(results)} draws"
+            failures.append(f"{what} of {count} links ({', '.join(errors)}).")
+        times += [result.seconds for result in good]
+        nmi = f"{np.mean([result.nmi for result in good]):.2f}" if good else "none"
+        cells += [nmi + "*" * bool(good and errors), f"{np.mean([r.broken for r in good]):.0%}" if good else ""]
+    return [*cells, f"{np.mean(times):.2g}" if times else ""]
+
+
+def section(name: str, peers: list[Peer], arguments: argparse.Namespace) -> str:
+    X, y = points(name)
+    counts, seeds = arguments.links, range(arguments.draws)
+    tasks = {
+        count: [Task(X, y, cl.Links.sample(y, n_links=count, random_state=seed), seed) for seed in seeds]
+        for count in counts
+    }
+    failures: list[str] = []
+    head = ["", *(cell for count in counts for cell in (f"NMI, {count} links", "broken")), "seconds"]
+    quick_enough = [peer for peer in peers if arguments.slow or X.shape[1] <= peer.most_features]
+    rows = [row(peer, tasks, failures) for peer in quick_enough]
+    text = f"## {DATA[name]}: {X.shape[0]} points, {X.shape[1]} features, {len(np.unique(y))} classes\n\n"
+    return text + table(head, rows) + "\n" + "".join(f"\n\\* {failure}" for failure in failures) + "\n" * bool(failures)
+
+
+def introduction(missing: list[str], n_draws: int) -> str:
+    versions = ", ".join(f"{name} {version(name)}" for name in (*PACKAGES, "numpy", "cvxpy") if _has(name))
+    left_out = "".join(f"\nLeft out: {reason}.\n" for reason in missing)
+    return f"""# cvxlink and what people use today
+
+Made by `python benchmarks/peers.py` on {os.cpu_count()} cores, Python {platform.python_version()}, {versions}. All
+of them are had by `pip install . {" ".join(PACKAGES[1:-1])} "scikit-learn<1.8"`,
+since metric-learn 0.7 does not run with a later scikit-learn; cvxlink itself needs none of the others but scikit-learn.
+
+Same points, same links, the settings that everybody ships with; means of {n_draws} draws of links. "Broken" is the
+share of the given links that the clusters break, seconds are wall time of one clustering from points to labels, over
+all columns, good for orders of magnitude only. Wine is standardised, pixels are divided by 16 (without those that are
+always empty), Iris is as it is.
+
+Exceptions: SpectralClustering uses its graph of nearest neighbours, which is no worse here than its default kernel and
+much better on Wine. LabelSpreading cannot take links: it is given the true classes of all points that occur in a link,
+which is **more than the links say**, and its row is a reference, not a competitor. constrained-linkage
+has no default weight of a link; it has that of its own example, 0.6, with average linkage. ITML and MMC learn a metric
+from the pairs, and k-means follows; MMC, which took about 20 seconds a run on Wine, is measured on Iris
+only (`--slow` for the others). The rows of cvxlink are bold.
+{left_out}"""
+
+
+def _has(package: str) -> bool:
+    try:
+        return bool(version(package))
+    except PackageNotFoundError:
+        return False
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", nargs="+", choices=DATA, default=list(DATA))
+    parser.add_argument("--links", nargs="+", type=int, default=[20, 60, 150])
+    parser.add_argument("--draws", type=int, default=5)
+    parser.add_argument("--slow", action="store_true", help="MMC also on Wine and digits, 20 s and more a run")
+    parser.add_argument("--save", type=Path, help="write the page to this Markdown file too")
+    arguments = parser.parse_args()
+    warnings.simplefilter("ignore")  # of peers about their own use of scikit-learn, thousands of them
+    reasons = {peer: why_missing(peer) for peer in PEERS}
+    there = [peer for peer, reason in reasons.items() if reason is None]
+    missing = list(dict.fromkeys(reason for reason in reasons.values() if reason))
+    parts = [introduction(missing, arguments.draws)]
+    print(parts[0], flush=True)
+    for name in arguments.data:
+        parts.append(section(name, there, arguments))
+        print(parts[-1], flush=True)
+    if arguments.save:
+        write_report(arguments.save, "\n".join(parts))
+
+
+if __name__ == "__main__":
+    main()
