@@ -107,12 +107,14 @@ class Method:
         if unknown:
             known = f"it has {', '.join(self.options)}" if self.options else "it has none"
             raise InvalidInput(f"{self.name} has no option {unknown[0]!r}; {known}")
+        chosen = {**_defaults(self.formulation, options), **options}
+        required = {p.name for p in _signature(self.formulation) if p.default is p.empty} - {*self.needs, *chosen}
+        if required:
+            raise InvalidInput(f"{self.name} needs {', '.join(sorted(required))}; give it as an option")
         given = {"graph": graph, "links": links, "labels": labels, "n_clusters": n_clusters}
         if "kernel" in self.needs:
             given["kernel"] = graph.kernel()
-        return self.formulation(
-            **{name: given[name] for name in self.needs}, **_defaults(self.formulation, options), **options
-        )
+        return self.formulation(**{name: given[name] for name in self.needs}, **chosen)
 
     def cells(self) -> tuple[str, ...]:
         """Return what stands in the columns."""
@@ -158,9 +160,13 @@ def method(which: Any) -> Method:
     )
 
 
-def _parameters(formulation: type[Problem]) -> tuple[str, ...]:
+def _signature(formulation: type[Problem]) -> list[inspect.Parameter]:
     parameters = inspect.signature(formulation).parameters.values()
-    return tuple(p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY))
+    return [p for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+
+
+def _parameters(formulation: type[Problem]) -> tuple[str, ...]:
+    return tuple(p.name for p in _signature(formulation))
 
 
 def _defaults(formulation: type[Problem], options: Mapping[str, Any]) -> dict[str, Any]:
