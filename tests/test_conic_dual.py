@@ -147,3 +147,86 @@ def test_what_has_no_dual_form_says_so():
     )
     assert whole.forms == ("declared",)
     assert whole.solve().value == pytest.approx(0, abs=1e-6)
+
+
+def test_a_matrix_with_entries_of_one_sign_is_not_taken_for_one_without():
+    # ⟨C, K⟩ over doubly non-negative correlation matrices: with C = 1 outside the diagonal the identity, value 0; over
+    # all correlation matrices −n, as the sum of all entries is at least zero.
+    C = np.ones((4, 4)) - np.eye(4)
+    for attributes in ({"symmetric": True, "nonneg": True}, {"PSD": True, "nonneg": True}):
+        program = Program(
+            lambda attributes=attributes: {"K": cp.Variable((4, 4), **attributes)},
+            lambda K: cp.sum(cp.multiply(C, K)) + 0.1 * cp.sum_squares(K[0, 1:]),
+            lambda K, a=attributes: {"unit": cp.diag(K) == 1, **({} if "PSD" in a else {"psd": K >> 0})},
+        )
+        assert program.forms == ("declared",)
+        solution = program.solve(solver="CLARABEL")
+        assert solution.value == pytest.approx(0, abs=1e-5) and solution.certificate.relative_gap < 1e-4
+        wrong = np.eye(4) - 0.2 * C
+        assert cl.certify(program, {"K": wrong}).largest_violation == pytest.approx(0.2)
+
+
+def test_a_variable_that_is_itself_declared_semidefinite():
+    declared = Program(
+        lambda: {"K": cp.Variable((5, 5), PSD=True)},
+        lambda K: terms.smoothness(K, L) + 9 * terms.soft_cannot_links(K, LINKS),
+        lambda K: {"unit": terms.unit_diagonal(K), "must": terms.must_links(K, LINKS)},
+    )
+    known = HARD.solve(form="dual", solver="CLARABEL", accuracy=1e-6)
+    solution = declared.solve(form="dual", solver="CLARABEL", accuracy=1e-6)
+    assert solution.value == pytest.approx(known.value, abs=1e-5) and solution.certificate.relative_gap < 1e-6
+    np.testing.assert_allclose(solution.duals["psd"], known.duals["psd"], atol=1e-3)
+
+
+def test_multipliers_of_second_order_cones_are_one_vector_part_after_part():
+    # min aᵀx over ‖x‖ ≤ t, t ≤ 2: −2‖a‖ at x = −2a/‖a‖, and the multiplier of the cone is (‖a‖, a).
+    a = np.array([3.0, 4.0])
+    for group in (False, True):
+        cone = lambda K, x, t: cp.SOC(t, x)  # noqa: E731
+        program = Program(
+            lambda: {"K": cp.Variable((2, 2), symmetric=True), "x": cp.Variable(2), "t": cp.Variable()},
+            lambda K, x, t: a @ x + cp.sum_squares(K - np.eye(2)),
+            lambda K, x, t, group=group, cone=cone: {
+                "cone": [cone(K, x, t), t <= 2] if group else cone(K, x, t),
+                "more": x <= 5 if group else t <= 2,
+                "psd": K >> 0,
+            },
+        )
+        for form in ("declared", "dual"):
+            solution = program.solve(solver="CLARABEL", form=form, accuracy=1e-7)
+            assert solution.value == pytest.approx(-10, abs=1e-5) and solution.certificate.relative_gap < 1e-6
+            np.testing.assert_allclose(solution.duals["cone"][:3], [5, 3, 4], atol=1e-3)
+
+
+def test_parameters_and_programs_without_cones():
+    q = cp.Parameter(nonneg=True, value=2.0)
+    program = Program(
+        kernel,
+        lambda K: q * q * terms.smoothness(K, L) + terms.squared_links(K, LINKS),
+        lambda K: {"unit": cp.diag(K) == q * q / 4, "psd": K >> 0},
+    )
+    plain = Program(
+        kernel,
+        lambda K: 4 * terms.smoothness(K, L) + terms.squared_links(K, LINKS),
+        lambda K: {"unit": cp.diag(K) == 1, "psd": K >> 0},
+    )
+    for form in ("declared", "dual"):
+        assert program.solve(solver="CLARABEL", form=form).value == pytest.approx(
+            plain.solve(solver="CLARABEL").value, abs=1e-4
+        )
+    nothing = Program(
+        lambda: {"K": cp.Variable((3, 3), PSD=True), "x": cp.Variable(2, nonneg=True)},
+        lambda K, x: cp.trace(K) + cp.sum(x),
+    )
+    assert nothing.forms == ("declared",) and nothing.solve().value == pytest.approx(0, abs=1e-6)
+
+
+def test_contradictory_links_have_no_answer_in_any_form():
+    program = Program(
+        kernel,
+        lambda K: terms.squared_links(K, LINKS),
+        lambda K: {"unit": cp.diag(K) == 1, "must": K[0, 1] == 1, "cannot": K[0, 1] == 0, "psd": K >> 0},
+    )
+    assert program.forms == ("declared",)
+    for form in (None, "dual"):
+        assert program.solve(form=form, strict=False).status is cl.Status.INFEASIBLE

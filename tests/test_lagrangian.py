@@ -165,6 +165,49 @@ def test_without_multipliers_there_is_no_bound_and_the_certificate_says_why():
     assert misfit.lower_bound is None and "do not fit" in misfit.basis
 
 
+def test_a_power_that_cvxpy_approximates_has_no_bound_and_one_that_it_does_not_has():
+    # min x^p + 1/x: x = p^(−1/(p+1))
+    p = np.sqrt(2)
+    optimum = (p ** (-1 / (p + 1))) ** p + p ** (1 / (p + 1))
+    for approx in (True, False):
+        program = Program(
+            lambda: {"x": cp.Variable(pos=True)},
+            lambda x, approx=approx: cp.power(x, p, approx=approx) + cp.inv_pos(x),
+        )
+        certificate = program.solve(solver="CLARABEL", strict=False).certificate
+        if approx:
+            assert certificate.lower_bound is None and "approx=False" in certificate.basis
+        else:
+            assert optimum - 1e-6 < certificate.lower_bound <= optimum + 1e-9
+
+
+def test_huge_multipliers_that_cancel_do_not_lift_the_bound_above_the_optimum():
+    program = Program(
+        kernel,
+        lambda K: terms.smoothness(K, L) + terms.squared_links(K, LINKS),
+        lambda K: {"unit": cp.diag(K) == 1, "again": cp.diag(K) == 1, "psd": K >> 0},
+    )
+    solution = program.solve(solver="CLARABEL", form="declared", accuracy=1e-7)
+    rng = np.random.default_rng(0)
+    for size in (1e8, 1e12, 1e15):
+        large = size * rng.standard_normal(5)
+        duals = {**solution.duals, "unit": solution.duals["unit"] + large, "again": solution.duals["again"] - large}
+        assert cl.certify(program, dict(solution.values), duals).lower_bound <= solution.value + 1e-7
+
+
+def test_tiny_costs_do_not_make_everything_pass():
+    for weight, within in ((1.0, True), (1e-8, False)):
+        program = Program(
+            kernel,
+            lambda K, weight=weight: weight * (terms.smoothness(K, L) + terms.squared_links(K, LINKS)),
+            on_sphere,
+        )
+        known = _solved("squares")
+        certificate = cl.certify(program, {"K": np.eye(5)}, {n: weight * d for n, d in known.duals.items()})
+        assert certificate.gap == pytest.approx(weight * (np.trace(L) + 1 - known.value), rel=1e-3)
+        assert not certificate.holds(1e-2), within
+
+
 @pytest.mark.parametrize("solver", ["SCS", "CVXOPT", "SDPA"])
 def test_every_solver_has_its_multipliers_certified(solver):
     for name in ("hinge", "squares", "matrix inequality", "two variables"):

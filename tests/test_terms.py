@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import cvxlink as cl
-from cvxlink import terms
+from cvxlink import mathematics, terms
 
 LINKS = cl.Links(4, must=[(0, 1), (1, 2)], cannot=[(0, 3)])
 # Of the vectors (1, 0), (0.6, 0.8), (0, 1), (1, 0): all products are known.
@@ -105,8 +105,11 @@ def test_a_mixture_of_terms_and_other_expressions_prints_both():
                 + cp.max(K)
             )
 
+    K = kernel()
     graph = cl.Graph.from_affinity(np.ones((4, 4)) - np.eye(4))
     text = str(Mixed(graph, LINKS))
+    assert mathematics.expression(3 * (terms.trace_penalty(K) + terms.trace_penalty(K)), {"K": K}) == "3 (tr K + tr K)"
+    assert mathematics.expression(3 * terms.squared_links(K, LINKS), {"K": K}).startswith("3 (Σ𝓜")
     assert "⟨ L, K ⟩ + 0.25 Σ𝓒 wᵢⱼ max(0, Kᵢⱼ) + " in text and "(K" in text.splitlines()[1].split("+")[-1]
     latex = Mixed(graph, LINKS)._repr_latex_()
     assert r"\langle L, K \rangle + 0.25 \sum_{\mathcal{C}}" in latex and r"\texttt{" in latex

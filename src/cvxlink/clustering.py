@@ -12,7 +12,7 @@ from sklearn.cluster import KMeans
 
 from .errors import InvalidInput, LinkWarning
 from .links import Links
-from .matrices import Congruence, Matrix, inverse_root
+from .matrices import Congruence, Matrix, diagonal, entries, inverse_root
 from .spectrum import smallest_eigenpairs
 from .threads import threads_for
 from .validation import as_count, as_generator, as_labels, real_array
@@ -20,6 +20,8 @@ from .validation import as_count, as_generator, as_labels, real_array
 if TYPE_CHECKING:
     from .solution import LearntKernel
 
+# Squared distances below this share of the largest squared length are rounding.
+SAME_PLACE = 1e-10
 METHODS = ("kernel-kmeans", "spectral", "kmeans", "cut", "argmax")
 
 
@@ -52,9 +54,36 @@ def cluster(
     options: dict[str, Any] = {"n_init": n_init, "weights": weights}
     if solution._embedded() is not None:  # what the program found is one more place to start from
         options["start"] = kmeans(solution.embedding, k, rng, n_init, weights)
-    if isinstance(solution._kernel, Congruence):
-        return kernel_kmeans(None, k, rng, factor=solution.factor, **options)
-    return kernel_kmeans(solution.kernel, k, rng, **options)
+    learnt: dict[str, Any] = (
+        {"factor": solution.factor} if isinstance(solution._kernel, Congruence) else {"kernel": solution.kernel}
+    )
+    places = _places(k=k, **learnt)
+    if places.max() + 1 < k <= len(places):  # k-means would tear apart what is at one place
+        warnings.warn(
+            f"the kernel puts the points at {places.max() + 1} different places, so there are not {k} clusters but fewer; "
+            f"it has together what no cannot-link keeps apart: give more of these, or take a method that weighs links "
+            f"against the graph, as CCSR and SRCP do",
+            LinkWarning,
+            stacklevel=4,
+        )
+        return places
+    return kernel_kmeans(n_clusters=k, random_state=rng, **learnt, **options)
+
+
+def _places(k: int, kernel: np.ndarray | None = None, factor: np.ndarray | None = None) -> np.ndarray:
+    """Return at which of the first k different places each point is, -1 for others; rounding makes none different."""
+    K = kernel if factor is None else Congruence(factor, np.eye(factor.shape[1]))
+    assert K is not None
+    squares, labels = diagonal(K), np.full(K.shape[0], -1)
+    for number in range(k):
+        left = np.flatnonzero(labels < 0)
+        if not len(left):
+            break
+        here = np.full(len(left), left[0])
+        distances = squares[left] - 2 * entries(K, here, left) + squares[here]
+        labels[left[distances <= SAME_PLACE * squares.max()]] = number
+        labels[left[0]] = number
+    return labels
 
 
 def ways(solution: LearntKernel) -> list[str]:

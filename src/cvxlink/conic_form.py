@@ -18,8 +18,12 @@ import numpy as np
 import scipy.sparse as sp
 from cvxpy.reductions.dcp2cone.cone_matrix_stuffing import ConeMatrixStuffing
 from cvxpy.reductions.dcp2cone.dcp2cone import Dcp2Cone
+from cvxpy.reductions.eval_params import EvalParams
 
 from .errors import ReductionRefused
+
+# Nearer to the boundary of the exponential cone there are no digits left.
+LEAST_EXPONENTIAL = 1e-15
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,9 +78,9 @@ class Cone:
             return [long_enough(w[0], w[1], self.axis), w[1]]
         if self.kind == "semidefinite":
             return [nearest_semidefinite(w[0])]
-        if self.kind == "exponential":  # −u exp(v/u − 1) ≤ w for u < 0
-            u = np.minimum(w[0], -1e-300)
-            return [u, w[1], np.maximum(w[2], -u * np.exp(np.minimum(w[1] / u - 1, 700)))]
+        if self.kind == "exponential":  # −u exp(v/u − 1) ≤ z for u < 0: v is moved, by which little changes
+            u, z = np.minimum(w[0], -LEAST_EXPONENTIAL), np.maximum(w[2], LEAST_EXPONENTIAL)
+            return [u, np.maximum(w[1], u * (1 + np.log(z) - np.log(-u))), z]
         if self.kind == "power":
             x, y = np.maximum(w[0], 0), np.maximum(w[1], 0)
             most = (x / self.alpha) ** self.alpha * (y / (1 - self.alpha)) ** (1 - self.alpha)
@@ -102,21 +106,29 @@ class ConicForm:
     @classmethod
     def of(cls, objective: Any, variables: Mapping[str, cp.Variable], constraints: Sequence[Any] = ()) -> ConicForm:
         """Let CVXPY write a convex expression, and constraints, with cones."""
+        problem = cp.Problem(cp.Minimize(objective), list(constraints))
+        _refuse_approximations(problem)
+        for variable in problem.variables():
+            variable.save_value(None)  # CVXPY would start its own variables from it, and not always can
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what CVXPY has to say about its own forms is not for the user
-            conic, back = Dcp2Cone().apply(cp.Problem(cp.Minimize(objective), list(constraints)))
+            evaluated, _ = EvalParams().apply(problem)
+            conic, back = Dcp2Cone().apply(evaluated)
         own = {variable.id for variable in variables.values()}
         added = [variable for variable in conic.variables() if variable.id not in own]
         read = [_read(term) for term in conic.constraints]
         expressions = [conic.objective.args[0], *(e for _, inside in read for e in inside)]
-        linear, *parts = _affine_maps(expressions, variables, added)
+        linear, *parts = affine_maps(expressions, variables, added)
         cones, places = [], iter(parts)
         for term, (kind, inside) in zip(conic.constraints, read, strict=True):
             alpha = term.alpha.value if kind == "power" else None
             cones.append(Cone(kind, tuple(next(places) for _ in inside), getattr(term, "axis", 0), alpha))
         c = {name: _row(block) for name, block in linear.A.items()}
         numbers = {term.id: k for k, term in enumerate(conic.constraints)}
-        owners = {constraint.id: numbers[back.cons_id_map[constraint.id]] for constraint in constraints}
+        owners = {
+            constraint.id: numbers[back.cons_id_map[number.id]]
+            for constraint, number in zip(constraints, evaluated.constraints, strict=True)
+        }
         return cls(c, [_row(block) for block in linear.B], float(linear.a[0]), cones, added, owners)
 
     def on_blocks(self, name: str, P: sp.csr_array) -> ConicForm:
@@ -129,6 +141,11 @@ class ConicForm:
             for cone in self.cones
         ]
         return replace(self, c={**self.c, name: spread.T @ self.c[name]}, cones=cones)
+
+    @property
+    def largest_cost(self) -> float:
+        """The largest coefficient of the objective."""
+        return max(float(abs(part).max(initial=0.0)) for part in (*self.c.values(), *self.e))
 
     @property
     def size(self) -> int:
@@ -153,6 +170,19 @@ class ConicForm:
         return gradient, left, constant
 
 
+def _refuse_approximations(problem: cp.Problem) -> None:
+    """Raise where CVXPY puts another function in the place of a power: a bound would be for that one."""
+    for expression in [problem.objective, *problem.constraints]:
+        if _is_approximated(expression):
+            raise ReductionRefused(
+                "CVXPY approximates a power in it by a rational one; write it with approx=False for a bound"
+            )
+
+
+def _is_approximated(expression: Any) -> bool:
+    return getattr(expression, "approx_error", 0.0) > 0 or any(map(_is_approximated, getattr(expression, "args", ())))
+
+
 def _read(term: Any) -> tuple[str, list[Any]]:
     """Return which cone a constraint is about, and the expressions that are in it."""
     constraints = cp.constraints
@@ -174,10 +204,10 @@ def _read(term: Any) -> tuple[str, list[Any]]:
     raise ReductionRefused(f"CVXPY makes a cone of the kind {type(term).__name__} of it, for which there is no bound")
 
 
-def _affine_maps(expressions: list[Any], variables: Mapping[str, cp.Variable], added: list[cp.Variable]) -> list[Part]:
+def affine_maps(expressions: list[Any], variables: Mapping[str, cp.Variable], added: list[cp.Variable]) -> list[Part]:
     """Return affine expressions as matrices and offsets, by CVXPY's own compiler."""
     zero = [cp.constraints.Zero(cp.vec(expression, order="F")) for expression in expressions]
-    stuffed, _ = ConeMatrixStuffing().apply(cp.Problem(cp.Minimize(0), zero))
+    stuffed, _ = ConeMatrixStuffing().apply(EvalParams().apply(cp.Problem(cp.Minimize(0), zero))[0])
     *_, whole, offsets = stuffed.apply_parameters()
     whole = sp.csr_array(whole)
     ends = np.cumsum([expression.size for expression in expressions])
@@ -206,7 +236,7 @@ def _row(block: sp.csr_array) -> np.ndarray:
 
 def long_enough(lengths: np.ndarray, vectors: np.ndarray, axis: int) -> np.ndarray:
     """Return lengths of at least the norms of vectors, which are columns for the axis 0 and rows for 1."""
-    return np.maximum(lengths, np.linalg.norm(vectors, axis=axis if vectors.ndim > 1 else 0))
+    return np.maximum(lengths, np.linalg.norm(np.atleast_1d(vectors), axis=axis if vectors.ndim > 1 else 0))
 
 
 def nearest_semidefinite(matrix: np.ndarray) -> np.ndarray:

@@ -106,7 +106,9 @@ def _composed(
         if isinstance(term, AddExpression):
             return " + ".join(_composed(part, names, of_tex, of_words) for part in term.args)
         if isinstance(term, cp.multiply | MulExpression) and term.args[0].is_constant() and term.args[0].size == 1:
-            return f"{float(np.sum(term.args[0].value)):.4g} {_composed(term.args[1], names, of_tex, of_words)}"
+            inside = _composed(term.args[1], names, of_tex, of_words)
+            factor = f"{float(np.sum(term.args[0].value)):.4g}"
+            return f"{factor} ({inside})" if " + " in inside else f"{factor} {inside}"
     if isinstance(term, cp.constraints.PSD):
         return of_words(f"{_written(term.args[0], names)} ⪰ 0")
     return of_words(_written(term, names))

@@ -160,3 +160,14 @@ class Arrays(Mapping[str, np.ndarray]):
 
     def __repr__(self) -> str:
         return "{" + ", ".join(f"{name}: {np.shape(value)}" for name, value in self.stored.items()) + "}"
+
+
+def joined_multipliers(found: list[Any]) -> Any:
+    """Return the multipliers of a group of constraints: of one constraint as it is, of several as one vector.
+
+    Those of a cone of several parts, as a second-order one, are one vector in any case, part after part.
+    """
+    if len(found) == 1 and not isinstance(found[0], list | tuple):
+        return found[0]
+    parts = [part for dual in found for part in (dual if isinstance(dual, list | tuple) else [dual])]
+    return np.concatenate([np.ravel(part, order="F") for part in parts])

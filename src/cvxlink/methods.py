@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -79,7 +80,7 @@ class Method:
         forms, routes = _ways(formulation)
         return cls(
             formulation.__name__,
-            formulation.cites.short if formulation.cites else "",
+            str(getattr(formulation.cites, "short", formulation.cites or "")),
             formulation.program,
             forms,
             routes,
@@ -125,7 +126,7 @@ class Method:
             ", ".join(self.forms) or "none",
             ", ".join(self.routes) or "none",
             self.takes or "—",
-            self.yields,
+            str(self.yields),
         )
 
 
@@ -142,7 +143,11 @@ def methods() -> MethodTable:
     A form is a program that CVXPY takes, a route an algorithm of ours; both are looked up on a small instance. The
     formulations of this package come first, then every other subclass of :class:`Problem` that there is.
     """
-    return MethodTable(Method.of(formulation) for formulation in (*OWN, *_of_users()))
+    rows = [Method.of(formulation) for formulation in OWN]
+    for formulation in _of_users():
+        with suppress(Exception):  # a class that is not even a formulation by its looks does not take the table down
+            rows.append(Method.of(formulation))
+    return MethodTable(rows)
 
 
 def method(which: Any) -> Method:

@@ -10,7 +10,7 @@ from .backends.base import Route, StructuredRoute
 from .backends.catalogue import choose_solver, require_semidefinite, require_solver
 from .backends.routes import ROUTES
 from .declaration import Sizes
-from .errors import FormUnavailable, InvalidInput, ReductionRefused
+from .errors import FormUnavailable, InfeasibleProblem, InvalidInput, ReductionRefused
 from .problem import Problem
 from .reductions import Contraction, Dualisation, Elimination, Reduction, Scaling
 from .reductions.base import Lift, Values
@@ -81,7 +81,10 @@ def forms_of(problem: Problem) -> tuple[str, ...]:
     """Return the names of the equivalent programs there are for a problem."""
     if not problem.convex:
         return tuple(problem.equivalents)
-    dual = () if Dualisation().refuses(problem) else ("dual",)
+    try:
+        dual = () if Dualisation().refuses(problem) else ("dual",)
+    except InfeasibleProblem:  # there is nothing to solve in any form
+        dual = ()
     return (problem.declared_form, *problem.equivalents, *dual)
 
 

@@ -30,8 +30,8 @@ def read_declaration(problem: Problem) -> LinearSDP:
     if not declaration.objective.args[0].is_affine():
         raise ReductionRefused("its objective is not linear")
     cone = None
-    if "PSD" in special:  # a name for it that no declared constraint has
-        cone = next(word for word in ("psd", f"{name} psd", f"{name} is psd") if word not in declaration.constraints)
+    if "PSD" in special:
+        cone = name_of_cone(name, declaration)
     K.save_value(np.zeros(K.shape))  # where the affine maps are evaluated: their values there are the offsets
     cost, offset = _affine(declaration.objective.args[0], K)
     rows = []
@@ -62,6 +62,11 @@ def read_declaration(problem: Problem) -> LinearSDP:
     n = K.shape[0]
     C = sp.csr_array(cost.reshape((n, n)))
     return LinearSDP(C, tuple(rows), float(offset[0]), name, cone)
+
+
+def name_of_cone(name: str, declaration: Declaration) -> str:
+    """Return what the multiplier of a variable that is itself declared semidefinite is called: as no constraint is."""
+    return next(word for word in ("psd", f"{name} psd", f"{name} is psd") if word not in declaration.constraints)
 
 
 def linear_rows(declaration: Declaration, K: cp.Variable) -> tuple[list[Rows], list[Any]]:

@@ -66,7 +66,7 @@ def solve(
     except InfeasibleProblem as contradiction:
         if strict:
             raise
-        plan = make_plan(problem, solver=solver, form=form or problem.declared_form, presolve=False)
+        plan = make_plan(problem, solver=solver, form=problem.declared_form, presolve=False)
         spent = Timings(reduce=perf_counter() - began)
         return Solution(problem, Status.INFEASIBLE, str(contradiction), plan, spent)
     if plan.route is not None and solver_options:

@@ -89,9 +89,9 @@ def entropy_penalty(M: Any) -> Any:
 
 
 def unit_diagonal(K: Any, points: Any = None) -> Any:
-    """K_ii = 1 for all points, or for some: images on the unit sphere."""
+    """K_ii = 1 for all points, or for some, by number or by a mask: images on the unit sphere."""
     n = K.shape[0]
-    i = np.arange(n) if points is None else np.asarray(points)
+    i = np.arange(n) if points is None else np.unique(np.arange(n)[np.asarray(points)])
     who = r"\forall i" if len(i) == n else rf"\text{{for }} {len(i)} \text{{ points }} i"
     return stands_for(K[i, i] == 1, rf"@_{{ii}} = 1 \quad {who}", K)
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from ..declaration import Declaration
 from ..errors import SolverUnavailable
+from ..matrices import joined_multipliers
 from ..status import Status
 from .base import Attempt
 from .catalogue import SOLVERS, SolverNotes, capable_solvers, takes_squares
@@ -63,7 +64,7 @@ class RawResult:
             found = [_multiplier(term, sign) for term in group]
             if any(dual is None for dual in found):
                 continue
-            self.duals[name] = found[0] if len(found) == 1 else np.concatenate([_flat(dual) for dual in found])
+            self.duals[name] = joined_multipliers(found)
 
 
 def call_cvxpy(
@@ -152,12 +153,6 @@ def _multiplier(term: Any, sign: float) -> Any:
     if isinstance(term, (cp.constraints.Equality, cp.constraints.Inequality, cp.constraints.Zero)):
         return sign * np.atleast_1d(dual)
     return dual
-
-
-def _flat(dual: Any) -> np.ndarray:
-    """Return a multiplier as one vector; that of a cone of several parts has a part for each."""
-    parts = dual if isinstance(dual, list | tuple) else [dual]
-    return np.concatenate([np.ravel(part, order="F") for part in parts])
 
 
 def interpreted(raw: RawResult, solver: str) -> Attempt:

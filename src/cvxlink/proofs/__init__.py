@@ -89,10 +89,10 @@ def certify(problem: Problem, values: Mapping[str, Any], duals: Mapping[str, Any
     value = float(declaration.objective.value)
     if sdp is None:
         scale = max(float(abs(v).max()) for v in point.values())
-        bound, sensitivity = None, None
+        bound, sensitivity, cost_scale = None, None, 1.0
         if problem.convex:
             try:
-                bound, refusal, sensitivity = lower_bound(declaration, point, duals, violations)
+                bound, refusal, sensitivity, cost_scale = lower_bound(declaration, point, duals, violations)
             except (ReductionRefused, InfeasibleProblem) as reason:
                 refusal = str(reason)
         return Certificate(
@@ -102,6 +102,7 @@ def certify(problem: Problem, values: Mapping[str, Any], duals: Mapping[str, Any
             min_eigenvalue=eigenvalue,
             basis=refusal,
             scale=scale,
+            cost_scale=cost_scale,
             sensitivity=sensitivity,
         )
     K = point[sdp.variable]

@@ -47,8 +47,10 @@ def violations_of(declaration: Declaration, point: dict[str, np.ndarray]) -> tup
     eigenvalues: list[float] = []
     for name, variable in declaration.variables.items():
         value = point[name]
-        # What the variable itself is declared to be: symmetric, non-negative, within bounds …
-        outside = float(np.max(abs(value - variable.project(value))))
+        # What the variable itself is declared to be, symmetric, non-negative, within bounds; CVXPY projects onto one.
+        lower, upper = variable.get_bounds()
+        beyond = np.maximum(np.maximum(lower - value, value - upper), 0)
+        outside = float(max(np.max(abs(value - variable.project(value))), np.max(beyond)))
         if outside > 0:
             violations[f"{name} domain"] = outside
         if variable.ndim == 2 and variable.is_symmetric():
@@ -64,6 +66,21 @@ def violations_of(declaration: Declaration, point: dict[str, np.ndarray]) -> tup
                 eigenvalues.append(least_eigenvalue((matrix + matrix.T) / 2)[0])
                 worst = max(worst, -eigenvalues[-1])
             else:
-                worst = max(worst, float(np.max(term.violation())))
+                worst = max(worst, float(np.max(_violation(term))))
         violations[name] = worst
     return violations, min(eigenvalues, default=None)
+
+
+def _violation(term: Any) -> Any:
+    """Return by how much a constraint is violated; for cones where CVXPY would ask a solver, by how much they miss."""
+    if isinstance(term, cp.constraints.ExpCone):  # y exp(x/y) ≤ z
+        x, y, z = (np.asarray(arg.value, dtype=float) for arg in term.args)
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            needed = np.where(y > 0, y * np.exp(np.minimum(x / y, 700.0)), np.maximum(x, 0))
+        return np.maximum(np.maximum(needed - z, -y), 0)
+    if isinstance(term, cp.constraints.PowCone3D):  # x^α y^(1−α) ≥ |z|
+        x, y, z = (np.asarray(arg.value, dtype=float) for arg in term.args[:3])
+        alpha = np.asarray(term.alpha.value)
+        reached = np.maximum(x, 0) ** alpha * np.maximum(y, 0) ** (1 - alpha)
+        return np.maximum(np.maximum(abs(z) - reached, np.maximum(-x, -y)), 0)
+    return term.violation()

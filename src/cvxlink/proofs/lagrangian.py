@@ -22,18 +22,20 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import cvxpy as cp
 import numpy as np
 import scipy.sparse as sp
 
-from ..conic_form import ConicForm, long_enough, nearest_semidefinite
+from ..conic_form import ConicForm, affine_maps, long_enough, nearest_semidefinite
 from ..declaration import Declaration
 from ..eigenvalues import least_eigenvalue
 from ..errors import ReductionRefused
 from ..linear_sdp import LinearSDP
-from ..reading import linear_rows, semidefinite_variable
+from ..matrices import as_dense
+from ..reading import linear_rows, name_of_cone, semidefinite_variable
 from ..reductions.contraction import blocks_of
 
 # How much larger than the answer other points may be where nothing bounds them.
@@ -44,12 +46,30 @@ LARGEST_SEARCH = 200_000
 TOLERANCES = {"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-11, "tol_feas": 1e-11}
 
 
+# Rounding errors of a sum, relative to the sum of absolute values: a few units in the last place.
+ROUNDING = 8 * float(np.finfo(float).eps)
+
+
 class Bound(NamedTuple):
-    """A lower bound on the optimum, in words for which points, and what the violations of the answer are worth."""
+    """A lower bound on the optimum, in words for which points; what violations are worth, and the largest cost."""
 
     value: float
     basis: str
     sensitivity: float
+    cost_scale: float
+
+
+class Lagrangian(NamedTuple):
+    """Λ without constraints that a variable is semidefinite, whose multipliers are by the variables they are about.
+
+    ``worth`` is what the violations of the answer are worth by the multipliers; ``rough`` bounds rounding errors, of
+    the offset under the name "", of slopes by variable.
+    """
+
+    function: Any
+    slacks: dict[str, np.ndarray]
+    worth: float
+    rough: dict[str, float]
 
 
 def lower_bound(
@@ -60,8 +80,10 @@ def lower_bound(
         raise ReductionRefused("it maximises; declare the minimisation of the negative instead")
     if sum(variable.size for variable in declaration.variables.values()) > LARGEST_SEARCH:
         raise ReductionRefused("it has too many unknowns for a bound from its multipliers")
-    lagrangian, slacks, worth = _lagrangian(declaration, duals, violations)
-    form, point, traces = ConicForm.of(lagrangian, declaration.variables), dict(point), {}
+    costs = ConicForm.of(declaration.objective.args[0], declaration.variables)
+    lagrangian = _lagrangian(declaration, duals, violations)
+    form = ConicForm.of(lagrangian.function, declaration.variables)
+    point, slacks, traces = dict(point), lagrangian.slacks, {}
     for name, variable in declaration.variables.items():
         if name in slacks or variable.attributes["PSD"]:
             rows = linear_rows(declaration, variable)[0]
@@ -74,36 +96,30 @@ def lower_bound(
                 point[name] = (P.T @ point[name] @ P) / np.outer(sizes, sizes)
                 if name in slacks:
                     slacks[name] = P.T @ slacks[name] @ P
-    slacks = {name: nearest_semidefinite(slack) for name, slack in slacks.items()}
-    gradient, total = _minorant(form, declaration, point, slacks)
+    gradient, total = _minorant(form, declaration, point, {n: nearest_semidefinite(S) for n, S in slacks.items()})
+    total -= lagrangian.rough[""]
     limits = []
     for name, variable in declaration.variables.items():
         G = gradient[name].reshape(point[name].shape, order="F")
         if name in traces:
-            least, limit = _least_over_semidefinite(G, name, point[name], traces[name])
+            least, limit = _least_over_semidefinite(G, name, point[name], traces[name], lagrangian.rough[name])
         else:
-            least, limit = _least_over_ball(G, name, point[name], variable)
+            least, limit = _least_over_ball(G, name, point[name], variable, lagrangian.rough[name])
         total += least
         limits += [limit] if limit else []
     basis = "Lagrange's, from the multipliers and the conic form of what is not linear"
-    return Bound(float(total), f"{basis}; for all points with {' and '.join(limits)}" if limits else basis, worth)
+    basis = f"{basis}; for all points with {' and '.join(limits)}" if limits else basis
+    return Bound(float(total), basis, lagrangian.worth, min(1.0, costs.largest_cost or 1.0))
 
 
 # ---------------------------------------------------------------------- the Lagrangian
 
 
-def _lagrangian(
-    declaration: Declaration, duals: Mapping[str, Any], violations: Mapping[str, float]
-) -> tuple[Any, dict[str, np.ndarray], float]:
-    """Return Λ, the multipliers of constraints that a variable is semidefinite, and what violations are worth.
-
-    Those constraints are left out of Λ, and kept by the variables they are about.
-    """
+def _lagrangian(declaration: Declaration, duals: Mapping[str, Any], violations: Mapping[str, float]) -> Lagrangian:
+    """Put the Lagrangian together."""
     total = declaration.objective.args[0]
     slacks: dict[str, Any] = {}
-    worth = 0.0
-    for variable in declaration.variables.values():
-        variable.save_value(np.zeros(variable.shape))
+    worth, linear = 0.0, list[tuple[Any, np.ndarray]]()
     for name, group in declaration.constraints.items():
         if name not in duals:
             raise ReductionRefused(f"there are no multipliers of {name!r}")
@@ -112,40 +128,71 @@ def _lagrangian(
             if owner is not None:
                 slacks[owner] = slacks.get(owner, 0.0) + dual[0]
             else:
-                total = total - _worth_of_slack(term, [nearest_semidefinite(dual[0])] if is_matrix else dual)
+                dual = [nearest_semidefinite(dual[0])] if is_matrix else dual
+                total = total - _worth_of_slack(term, dual)
+                parts = term.args if len(dual) > 1 or is_matrix else [_body(term)]
+                linear += [(part, np.ravel(d, "F")) for part, d in zip(parts, dual, strict=True) if part.is_affine()]
             worth += violations[name] * float(np.trace(dual[0]) if is_matrix else sum(abs(part).sum() for part in dual))
-    return total, slacks, worth
+    for name, variable in declaration.variables.items():
+        cone = name_of_cone(name, declaration) if variable.attributes["PSD"] else ""
+        if cone in duals:  # of what no constraint says but the variable itself
+            slacks[name] = slacks.get(name, 0.0) + _numbers(cone, duals[cone], variable.size).reshape(variable.shape)
+    return Lagrangian(total, slacks, worth, _rounding(linear, declaration))
+
+
+def _rounding(linear: list[tuple[Any, np.ndarray]], declaration: Declaration) -> dict[str, float]:
+    """Return how much rounding can change sums of rows times multipliers: of offsets, and of slopes in norm."""
+    rough = dict.fromkeys(["", *declaration.variables], 0.0)
+    maps = affine_maps([cp.Constant(0.0), *(part for part, _ in linear)], declaration.variables, [])[1:]
+    for part, (_, dual) in zip(maps, linear, strict=True):
+        rough[""] += ROUNDING * float(abs(dual) @ abs(part.a))
+        for name in declaration.variables:
+            rough[name] += ROUNDING * float(np.linalg.norm(abs(part.A[name]).T @ abs(dual)))
+    return rough
 
 
 def _split(name: str, group: list[Any], given: Any) -> Iterator[list[np.ndarray]]:
     """Yield the multipliers of each constraint of a group, of the shapes of its arguments and within the dual cone."""
     constraints = cp.constraints
-    if len(group) == 1 and isinstance(group[0], constraints.SOC):
-        length, vectors = (
-            np.asarray(part, dtype=float).reshape(arg.shape, order="F")
-            for part, arg in zip(given, group[0].args, strict=True)
-        )
-        yield [long_enough(length, vectors, group[0].axis), vectors]
-        return
-    for term in group:
-        if not isinstance(term, constraints.PSD | constraints.Inequality | constraints.Equality | constraints.Zero):
-            raise ReductionRefused(f"its constraint {name!r} is of the kind {type(term).__name__}")
-    flat = np.asarray(given, dtype=float).ravel(order="F")
-    if len(flat) != sum(term.size for term in group) or not np.isfinite(flat).all():
-        raise ReductionRefused(f"the multipliers of {name!r} do not fit it")
-    for term, part in zip(group, np.split(flat, np.cumsum([term.size for term in group])[:-1]), strict=True):
+    flat = _numbers(name, given, sum(_multiplier_count(term) for term in group))
+    for term, part in zip(group, np.split(flat, np.cumsum([_multiplier_count(t) for t in group])[:-1]), strict=True):
         if isinstance(term, constraints.PSD):
             yield [part.reshape(term.shape, order="F")]
-        else:
+        elif isinstance(term, constraints.SOC):
+            length, vectors = np.split(part, [term.args[0].size])
+            vectors = vectors.reshape(term.args[1].shape, order="F")
+            yield [long_enough(length.reshape(term.args[0].shape, order="F"), vectors, term.axis), vectors]
+        elif isinstance(term, constraints.Inequality | constraints.Equality | constraints.Zero):
             yield [np.minimum(part, 0) if isinstance(term, constraints.Inequality) else part]
+        else:
+            raise ReductionRefused(f"its constraint {name!r} is of the kind {type(term).__name__}")
+
+
+def _multiplier_count(term: Any) -> int:
+    return sum(arg.size for arg in term.args[:2]) if isinstance(term, cp.constraints.SOC) else term.size
+
+
+def _numbers(name: str, given: Any, count: int) -> np.ndarray:
+    """Return multipliers as a vector of so many finite numbers."""
+    try:
+        flat = np.asarray(as_dense(given), dtype=float).ravel(order="F")
+    except (TypeError, ValueError):
+        flat = np.full(1, np.nan)
+    if len(flat) != count or not np.isfinite(flat).all():
+        raise ReductionRefused(f"the multipliers of {name!r} do not fit it")
+    return flat
 
 
 def _worth_of_slack(term: Any, dual: list[np.ndarray]) -> Any:
     """Return f − Λ for one constraint: not negative where it holds, and concave."""
     if isinstance(term, cp.constraints.PSD | cp.constraints.SOC):
         return sum(cp.sum(cp.multiply(part, arg)) for part, arg in zip(dual, term.args, strict=True))
-    body = term.args[0] if isinstance(term, cp.constraints.Zero) else term.expr
-    return -((-dual[0]) @ cp.vec(body, order="F"))  # CVXPY sees that it is concave by the sign of the numbers
+    return -((-dual[0]) @ cp.vec(_body(term), order="F"))  # CVXPY sees that it is concave by the sign of the numbers
+
+
+def _body(term: Any) -> Any:
+    """Return lhs − rhs of an equation or inequality."""
+    return term.args[0] if isinstance(term, cp.constraints.Zero) else term.expr
 
 
 # ---------------------------------------------------------------------- an affine function below it
@@ -154,51 +201,80 @@ def _worth_of_slack(term: Any, dual: list[np.ndarray]) -> Any:
 def _minorant(
     form: ConicForm, declaration: Declaration, point: Mapping[str, np.ndarray], slacks: Mapping[str, np.ndarray]
 ) -> tuple[dict[str, np.ndarray], float]:
-    """Return the slope and offset of an affine function below Λ, as flat as the multipliers allow."""
+    """Return the slope and offset of an affine function below Λ, as flat as the multipliers allow.
+
+    Bounds on the entries of a semidefinite matrix have no multipliers of their own; those that are found for them are
+    taken into slope and offset.
+    """
     if form.size > LARGEST_SEARCH:
         raise ReductionRefused("what is not linear in it is too large for a bound from its multipliers")
-    if not form.cones:
+    pushed = {name: v for name, v in declaration.variables.items() if _is_matrix(name, v, slacks) and _is_bounded(v)}
+    if not form.cones and not pushed:
         gradient, _, constant = form.minorant([])
         return gradient, constant
     w = [cone.multipliers() for cone in form.cones]
     gradient, left, constant = form.minorant(w)
-    gain = constant
+    gain, pushes = constant, {}
     for name, variable in declaration.variables.items():
         # What is left of the slope costs what it can take off the bound.
-        multiplier, worth = _domain_multiplier(variable, slacks.get(name))
-        slope = gradient[name] - multiplier
+        multiplier, worth = _bound_multipliers(variable, point[name].shape)
+        if name in pushed:
+            pushes[name] = multiplier, worth
+        slope = gradient[name] - multiplier - _cone_multiplier(variable, slacks.get(name), point[name].shape)
         reach = REACH * max(float(np.linalg.norm(point[name])), 1.0)
         gain += worth + slope @ np.ravel(point[name], order="F") - reach * cp.norm(slope)
-    rests = [block - _domain_multiplier(variable, None)[0] for block, variable in zip(left, form.added, strict=True)]
+    rests = [
+        block - _bound_multipliers(variable, variable.shape)[0] - _cone_multiplier(variable, None, variable.shape)
+        for block, variable in zip(left, form.added, strict=True)
+    ]
     balance = [rest == 0 for rest in rests]
     in_cones = [c for cone, multipliers in zip(form.cones, w, strict=True) for c in cone.holds_dual(multipliers)]
-    search = cp.Problem(cp.Maximize(gain), balance + in_cones)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # it need not be accurate: what it finds is checked
-            search.solve(solver=cp.CLARABEL, **TOLERANCES)
-    except cp.SolverError as error:
-        raise ReductionRefused("no bound could be made of its multipliers") from error
-    if search.status not in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE):
-        raise ReductionRefused("no bound could be made of its multipliers")
+    _search(cp.Problem(cp.Maximize(gain), balance + in_cones))
     found = [cone.into_dual([np.asarray(u.value) for u in us]) for cone, us in zip(form.cones, w, strict=True)]
     for variables, numbers in zip(w, found, strict=True):
         for variable, number in zip(variables, numbers, strict=True):
             variable.save_value(number)
     gradient, _, constant = form.minorant(found)
+    for name, (multiplier, worth) in pushes.items():
+        gradient[name] = gradient[name] - multiplier.value
+        constant += float(np.sum(worth.value))
     # What should cancel leaves rounding errors; the multipliers of the balance are the values of CVXPY's variables.
     for rest, equation in zip(rests, balance, strict=True):
         constant -= float(abs(rest.value) @ (1 + 2 * abs(np.ravel(equation.dual_value, order="F"))))
     return gradient, constant
 
 
-def _domain_multiplier(variable: cp.Variable, slack: np.ndarray | None) -> tuple[Any, Any]:
-    """Return the multiplier of what a variable is, a given one or one to be found, and what it adds to the bound."""
-    if slack is not None:
-        return np.ravel(slack, order="F"), 0.0
-    if variable.attributes["PSD"]:
-        return cp.vec(cp.Variable(variable.shape, PSD=True), order="F"), 0.0
+def _search(program: cp.Problem) -> None:
+    """Solve as accurately as it can be; what it finds is checked afterwards."""
+    for options in (TOLERANCES, {}):
+        with warnings.catch_warnings(), suppress(cp.SolverError):
+            warnings.simplefilter("ignore")
+            program.solve(solver=cp.CLARABEL, **options)
+            if program.status in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE):
+                return
+    raise ReductionRefused("no bound could be made of its multipliers")
+
+
+def _is_matrix(name: str, variable: cp.Variable, slacks: Mapping[str, np.ndarray]) -> bool:
+    return name in slacks or bool(variable.attributes["PSD"])
+
+
+def _is_bounded(variable: cp.Variable) -> bool:
+    return any(np.isfinite(bound).any() for bound in variable.get_bounds())
+
+
+def _cone_multiplier(variable: cp.Variable, slack: np.ndarray | None, shape: tuple[int, ...]) -> Any:
+    """Return the multiplier of what a matrix is: the given one, or one to be found for what it declares itself."""
+    if slack is None and variable.attributes["PSD"]:
+        return cp.vec(cp.Variable(shape, PSD=True), order="F")
+    return 0.0 if slack is None else np.ravel(slack, order="F")
+
+
+def _bound_multipliers(variable: cp.Variable, shape: tuple[int, ...]) -> tuple[Any, Any]:
+    """Return multipliers for the bounds a variable declares itself, to be found, and what they add to the bound."""
     multiplier, worth = 0.0, 0.0
+    if shape != variable.shape:  # merged points: bounds of single entries are left out, which makes no bound wrong
+        return multiplier, worth
     for bound, sign in zip(variable.get_bounds(), (1.0, -1.0), strict=True):
         limits = np.broadcast_to(bound, variable.shape).ravel(order="F")
         finite = np.isfinite(limits)
@@ -208,18 +284,21 @@ def _domain_multiplier(variable: cp.Variable, slack: np.ndarray | None) -> tuple
     return multiplier, worth
 
 
-def _least_over_semidefinite(G: np.ndarray, name: str, K: np.ndarray, trace: float | None) -> tuple[float, str]:
+def _least_over_semidefinite(
+    G: np.ndarray, name: str, K: np.ndarray, trace: float | None, rough: float
+) -> tuple[float, str]:
     """Return a lower bound on ⟨G, K⟩ over K ⪰ 0 of limited trace, and the limit in words if it is not a proven one."""
-    found = least_eigenvalue(G)
+    found = least_eigenvalue((G + G.T) / 2)
     limit = REACH * max(float(np.trace(K)), 1.0) if trace is None else trace
-    return limit * min(found.value - found.margin, 0.0), f"tr {name} ≤ {limit:.3g}" if trace is None else ""
+    least = min(found.value - found.margin - rough, 0.0)
+    return limit * least, f"tr {name} ≤ {limit:.3g}" if trace is None else ""
 
 
-def _least_over_ball(g: np.ndarray, name: str, x: np.ndarray, variable: cp.Variable) -> tuple[float, str]:
+def _least_over_ball(g: np.ndarray, name: str, x: np.ndarray, variable: cp.Variable, rough: float) -> tuple[float, str]:
     """Return a lower bound on ⟨g, x⟩ over x within its bounds, of limited norm where it has none, and the limit."""
     lower, upper = (np.broadcast_to(bound, variable.shape) for bound in variable.get_bounds())
     where = np.where(g > 0, lower, upper)
     bounded = np.isfinite(where) | (g == 0)
     least = float(np.sum(g[bounded] * np.where(np.isfinite(where), where, 0.0)[bounded]))
-    length, limit = float(np.linalg.norm(g[~bounded])), REACH * max(float(np.linalg.norm(x)), 1.0)
+    length, limit = float(np.linalg.norm(g[~bounded])) + rough, REACH * max(float(np.linalg.norm(x)), 1.0)
     return least - limit * length, f"‖{name}‖ ≤ {limit:.3g}" if length else ""

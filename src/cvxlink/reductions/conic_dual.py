@@ -30,9 +30,9 @@ from ..conic_form import Cone, ConicForm
 from ..declaration import Declaration
 from ..errors import ReductionRefused
 from ..factorisation import largest_clique
-from ..matrices import congruent
+from ..matrices import congruent, joined_multipliers
 from ..problem import Problem
-from ..reading import linear_rows, semidefinite_variable
+from ..reading import linear_rows, name_of_cone, semidefinite_variable
 from ..status import Status
 from .base import Lift, Values
 from .contraction import Blocks, blocks_of
@@ -66,7 +66,11 @@ class ConicDual(Problem):
         names |= {name for name, variable in declaration.variables.items() if variable.attributes["PSD"]}
         if not names:
             raise ReductionRefused("it has no semidefinite variable")
+        for name in names & {n for n, variable in declaration.variables.items() if _is_bounded(variable)}:
+            raise ReductionRefused(f"its matrix {name} is semidefinite and within bounds besides")
         full = form = ConicForm.of(declaration.objective.args[0], declaration.variables, others)
+        if not form.cones:
+            raise ReductionRefused("it has no constraint but semidefiniteness, so there are no multipliers")
         matrices, kept = {}, {}
         for name in sorted(map(str, names)):
             rows, terms = linear_rows(declaration, declaration.variables[name])
@@ -212,8 +216,11 @@ class ConicDualLift(Lift):
         gradient = dual.full.minorant(whole)[0]
         multipliers: dict[str, Any] = {}
         for name, group in declaration.constraints.items():
-            parts = [self._multiplier(term, whole, gradient) for term in group]
-            multipliers[name] = parts[0] if len(parts) == 1 else np.concatenate([np.ravel(p, order="F") for p in parts])
+            multipliers[name] = joined_multipliers([self._multiplier(term, whole, gradient) for term in group])
+        for name in dual.matrices:
+            if name in gradient:  # no constraint says that it is semidefinite, it is declared so
+                order = declaration.variables[name].shape
+                multipliers[name_of_cone(name, declaration)] = gradient[name].reshape(order, order="F")
         return lifted, multipliers
 
     def _whole(self, k: int, cone: Cone, w: list[np.ndarray]) -> list[np.ndarray]:
@@ -224,15 +231,16 @@ class ConicDualLift(Lift):
         y[self.dual.kept[k]] = np.ravel(w[0])
         return [y]
 
-    def _multiplier(self, term: Any, w: list[list[np.ndarray]], gradient: Mapping[str, np.ndarray]) -> Any:
+    def _multiplier(self, term: Any, w: list[list[np.ndarray]], gradient: dict[str, np.ndarray]) -> Any:
+        """Return the multiplier of a constraint; the first that a matrix is semidefinite takes the whole slack."""
         owner = semidefinite_variable(term, self.dual.declaration.variables)
         if owner is not None:
-            return gradient[owner].reshape(term.shape, order="F")
+            return gradient.pop(owner, np.zeros(term.size)).reshape(term.shape, order="F")
         parts = w[self.dual.full.owners[term.id]]
-        if isinstance(term, cp.constraints.SOC):
-            return parts
         if isinstance(term, cp.constraints.PSD):
             return parts[0]
+        if len(parts) > 1:
+            return parts
         y = np.atleast_1d(parts[0].reshape(term.shape, order="F") if parts[0].size == term.size else parts[0])
         return -y if isinstance(term, cp.constraints.Inequality) else y
 
@@ -255,6 +263,10 @@ def _mirrored(parts: list[tuple[str, Any]], m: int) -> sp.csr_array:
             column[start : start + n * n] = start + np.minimum(place, place.T).ravel(order="F")
         start += len(part.a)
     return sp.csr_array((np.ones(m), (np.arange(m), column)), shape=(m, m))
+
+
+def _is_bounded(variable: cp.Variable) -> bool:
+    return any(np.isfinite(bound).any() for bound in variable.get_bounds())
 
 
 def _is_restricted(variable: cp.Variable) -> bool:
