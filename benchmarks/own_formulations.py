@@ -68,6 +68,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--limit", type=float, default=300.0, help="seconds for each solve")
     parser.add_argument("--steps", type=int, nargs="+", default=[2, 1], help="every so many points of Iris")
+    parser.add_argument("--solvers", nargs="+", default=["SDPA", "CLARABEL", "SCS"])
     arguments = parser.parse_args()
     X, y = cl.datasets.load("iris")
     print("# Formulations of one's own\n")
@@ -83,7 +84,7 @@ def main() -> None:
         links = cl.Links.sample(y[::step], n_links=60, random_state=0)
         for formulation in (SoftPCP, HalfSoftPCP, FittedPCP):
             problem = formulation(graph, links)
-            for solver in ("SDPA", "CLARABEL", "SCS"):
+            for solver in arguments.solvers:
                 (fast, t), (slow, T) = (cell(problem, solver, form, arguments.limit) for form in ("dual", "declared"))
                 more = "> " if slow == "stopped" else ""
                 ratio = f"{more}{T / t:.0f}" if fast not in ("stopped", "no answer") else ""

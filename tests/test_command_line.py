@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import tracemalloc
 
 import numpy as np
@@ -16,7 +17,9 @@ from typer.testing import CliRunner
 import cvxlink as cl
 from cvxlink.cli import app
 from cvxlink.cluster_report import closure_counts
+from cvxlink.command_words import as_options
 from cvxlink.estimators import ConstrainedClustering
+from cvxlink.status import Status
 
 TRUTH = np.repeat([0, 1, 2], 20)
 LINKS = cl.Links.sample(TRUTH, per_class=2, random_state=3)
@@ -131,6 +134,20 @@ def test_labels_in_a_column_name_the_clusters(folder):
     assert {row["label"] for row in table(more.stdout)} == {"red", "green", "blue", ""}, "a fourth has no name"
 
 
+def test_without_links_it_says_how_many_labels_there_are(folder):
+    labelled = run("cluster", *FULL, "--label-column", "known").stderr
+    assert "links       none but those that follow from 12 labels" in labelled and "give some" not in labelled
+    assert "links       none; --links, --must and --cannot, or --label-column give some" in run("cluster", *FULL).stderr
+
+
+def test_ignored_columns_are_not_used(folder):
+    links = ("--links", "named.csv", "--clusters", 3)
+    expected = run("cluster", *FULL, *links).stdout
+    named = ("cluster", "full.tsv", "--id-column", "name")
+    assert run(*named, "--ignore-column", "known", "--ignore-column", "colour", *links).stdout == expected
+    assert run(*named, "--ignore-column", "known,6", *links).stdout == expected
+
+
 def test_classes_for_scores_are_never_used(folder):
     options = ("--links", "links.csv", "--clusters", 3)
     text = (folder / "full.tsv").read_text()
@@ -231,9 +248,83 @@ def test_bad_input_is_one_sentence_and_code_1(tmp_path, monkeypatch, data, argum
     assert says in done.stderr and done.stdout == "" and done.stderr.count("\n") == 1
 
 
+@pytest.mark.parametrize("option", ["--out", "--plot"])
+@pytest.mark.parametrize("which", ["points.png", "links.png", "must.png", "cannot.png"])
+def test_a_file_that_is_read_is_never_overwritten(folder, monkeypatch, option, which):
+    monkeypatch.setattr(cl.Problem, "solve", lambda *_, **__: pytest.fail("too late"))
+    for name, source in (("points", "plain"), ("links", "links"), ("must", "must"), ("cannot", "cannot")):
+        (folder / f"{name}.png").write_text((folder / f"{source}.csv").read_text())
+    before = (folder / which).read_bytes()
+    (folder / "other.png").symlink_to(folder / which)
+    asked = ("cluster", "points.png", "--links", "links.png", "--must", "must.png", "--cannot", "cannot.png")
+    for same in (which, f"./{which}", folder / which, "other.png"):
+        done = run(*asked, option, same, code=1)
+        assert f"{option} would overwrite" in done.stderr and done.stderr.count("\n") == 1
+    assert (folder / which).read_bytes() == before
+
+
+def test_a_dash_is_standard_output(folder):
+    asked = ("cluster", "plain.csv", "--links", "links.csv", "--clusters", 3)
+    assert run(*asked, "--out", "-").stdout == run(*asked).stdout
+    assert not (folder / "-").exists()
+
+
+PYTHON = re.compile(r"\w=\S|\w\(\)|n_\w+|must_link|cannot_link|\by\b|presolve|cvxlink\.|shape|sample\(s\)")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        ("one.csv", 1, "one.csv has one point; clustering needs at least two"),
+        ("plain.csv --links few.csv --method gfhf", 1, "give --label-column, or cannot-links between points"),
+        ("plain.csv", 0, "give --links, or --must and --cannot, or --label-column"),
+        ("plain.csv --links links.csv --clusters 99", 1, "--clusters must be between 1 and 60, not 99"),
+        ("plain.csv --links bad.csv --method ccsr", 1, "how many clusters there are; give --clusters"),
+        ("plain.csv --links apart.csv --method gfhf --clusters 2", 1, "at least 3 classes, and --clusters is 2"),
+        ("plain.csv --links links.csv --neighbors 99", 0, "--neighbors is 99, and each point has 59 others"),
+        ("plain.csv --links links.csv --sigma wide", 1, "--sigma must be 'mean' or a positive number"),
+        ("same.csv --links few.csv", 1, "give --sigma a number"),
+        ("plain.csv --method magic", 1, "; `cvxlink methods` lists them"),
+        ("plain.csv --links links.csv --method ncuts", 0, "--method kp goes by them"),
+        ("plain.csv --links links.csv --method csc --route paper --clusters 3", 4, "--route exact is optimal"),
+        ("plain.csv --links links.csv --method pcp --form low-rank", 1, "'low-rank' is a route, --route low-rank"),
+        (
+            "plain.csv --links links.csv --method pcp --solver CLARABEL --accuracy 1e-15",
+            4,
+            "try another solver, or ask for less, --accuracy 1e-3 for example",
+        ),
+    ],
+)
+def test_the_command_speaks_of_options_not_of_python(folder, arguments, code, says):
+    (folder / "one.csv").write_text("a,b\n1,2\n")
+    (folder / "same.csv").write_text("1,2\n" * 9)
+    (folder / "few.csv").write_text("0,1,must\n")
+    (folder / "apart.csv").write_text("0,20,cl\n20,40,cl\n0,40,cl\n")
+    (folder / "bad.csv").write_text("0,1,ml\n1,2,ml\n0,2,cl\n")
+    done = run("cluster", *arguments.split(), code=code)
+    said = [line for line in done.stderr.splitlines() if line.startswith(("cvxlink: ", "warning "))]
+    assert any(says in line for line in said), said
+    assert not PYTHON.search("\n".join(said))
+
+
+def test_remedies_speak_of_options_too():
+    for status in Status:
+        assert not PYTHON.search(as_options(status.remedy)), status
+    assert as_options("try another solver, form or route, presolve=True if it is off, or less") == (
+        "try another solver, form or route, or less"
+    )
+
+
 @pytest.mark.parametrize(
     "arguments",
-    [("--option", "mu"), ("--columns", "a,,b"), ("--clusters", "0"), ("--symmetrize", "no"), ("--unknown",)],
+    [
+        ("--option", "mu"),
+        ("--columns", "a,,b"),
+        ("--ignore-column", ","),
+        ("--clusters", "0"),
+        ("--symmetrize", "no"),
+        ("--unknown",),
+    ],
 )
 def test_wrong_usage_is_code_2(folder, arguments):
     run("cluster", "plain.csv", "--links", "links.csv", *arguments, code=2)
@@ -294,6 +385,10 @@ def test_explain_prints_the_program_and_the_plan_and_solves_nothing(folder, monk
     assert [step["name"] for step in got["steps"]] == ["contraction", "dualisation"]
     alone = run("explain", "plain.csv", "--solver", "CLARABEL")
     assert "NCuts" in alone.stdout and "no links and no labels" in alone.stdout
+
+
+def test_the_version_is_told_either_way():
+    assert run("--version").stdout == run("version").stdout == f"{cl.__version__}\n"
 
 
 def test_help_tells_the_exit_codes():

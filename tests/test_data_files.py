@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ import pytest
 import cvxlink as cl
 from cvxlink.data_files import PointFile, Roles, read_points
 from cvxlink.link_files import read_links, read_pairs
-from cvxlink.new_files import put_in_place
+from cvxlink.new_files import put_in_place, require_new
 from cvxlink.point_names import PointNames
 
 EXPECTED = np.array([[1.5, -2.0], [0.25, 4e3], [7.0, 0.5]])
@@ -73,6 +74,9 @@ def test_columns_have_roles(read):
     assert got.labels.tolist() == ["u", "-1", "v"] and got.truth.tolist() == ["A", "B", "-1"]
     np.testing.assert_array_equal(read(text, features=("y", "x")).X, EXPECTED[:, ::-1])
     np.testing.assert_array_equal(read(text, features=("2", "4")).X, EXPECTED)
+    ignoring = read(text, names="name", ignored=("kind", "5"))
+    np.testing.assert_array_equal(ignoring.X, EXPECTED)
+    assert ignoring.labels is None and ignoring.truth is None
 
 
 @pytest.mark.parametrize("unknown", ["", "?", "NA", "-1", "-1.0"])
@@ -106,12 +110,19 @@ def test_a_first_line_that_may_be_a_header_or_a_point_is_not_guessed(read):
         ("a,b\n1,2\n1e200,1\n", r"line 3, column 1 \(a\): 1e\+200 is too large"),
         ("a;b\n1;2\n3,5;4\n", r"line 3, column 1 \(a\): '3,5' has a decimal comma"),
         ("3,5;4\n1,5;2,5\n", r"line 1, column 1.*--header"),
+        ("a;b\n1;2\n-0,125;4\n", r"'-0,125' has a decimal comma; .* decimal point, -0\.125"),
+        ('a,b\n1,2\n"1,000",4\n', r"'1,000' has a comma: if it separates thousands, write 1000; if decimals, 1\.000"),
+        ('a,b\n1,2\n"12,345,678.5",4\n', r"'12,345,678\.5' has commas between thousands; .* 12345678\.5"),
+        ("a;b\n1;2\n1.000,5;4\n", r"'1\.000,5' has points between thousands; .*: 1000\.5"),
+        ("a;b\n1;2\n1.000.000;4\n", r"'1\.000\.000' has points between thousands; .*: 1000000"),
+        ("a;b\n1;2\n1.2.3;4\n", r"'1\.2\.3' is not a number"),
         ("a,b\n1,2\n3\n", r"line 3, no column 2 \(b\): 1 cell where the header has 2"),
         ("1,2\n1,2,3\n", r"line 2, column 3: 3 cells where the first line has 2; remove"),
         ("a,b,c\n1,x,u\n2,y,v\n", r"line 2, column 2 \(b\): the column holds text \(as does column 3 \(c\)\)"),
         (
             "a,b\n1,x\n2,y\n",
-            r"'x' here; say what it is by --label-column, --truth-column or --id-column, or .*--columns",
+            r"'x' here; say what it is by --label-column, --truth-column or --id-column, leave it out by "
+            r"--ignore-column, or name the features by --columns",
         ),
         ("a,b,\n1,2,\n3,4,\n", r"line 2, column 3: the column is empty in every line"),
         ('a,b\n1,2\n"3,4\n5,6\n', r"line 3: quotes do not match"),
@@ -136,6 +147,9 @@ def test_what_is_wrong_with_a_file_is_said_with_line_and_column(read, text, says
         ({"features": ("2", "2")}, r"column 2 \(a\) is named twice"),
         ({"labels": "l", "truth": "4"}, r"column 4 \(l\) cannot be both --label-column and --truth-column"),
         ({"labels": "l", "features": ("2", "4")}, r"column 4 \(l\) is --label-column, so it cannot be among --columns"),
+        ({"labels": "l", "ignored": ("4",)}, r"column 4 \(l\) cannot be both --label-column and --ignore-column"),
+        ({"ignored": ("2",)}, r"column 2 \(a\) cannot be both in --columns and --ignore-column"),
+        ({"ignored": ("z",)}, r"no column 'z', as --ignore-column asks for"),
         ({"names": "n"}, r"line 4, column 1 \(n\): 'p' is also the name of line 2"),
         ({"names": "l"}, r"line 3, column 4 \(l\): the point has no name"),
     ],
@@ -183,6 +197,8 @@ MUST, CANNOT = [(0, 1)], [(1, 3), (2, 3)]
         "0 1 +1\n1 3 -1\n2 3 -1\n",
         "first\tsecond\ttype\n0\t1\t1\n1\t3\t-1\n2\t3\t-1\n",
         "0,1,must-link\n1,3,Cannot_Link\n2,3,cannot link\n",
+        "kind,i,j\nmust,0,1\ncannot,1,3\ncannot,2,3\n",
+        "J;Kind;I\n1;1;0\n3;-1;1\n3;-1;2\n",
     ],
 )
 def test_the_same_links_however_they_are_written(file, text):
@@ -202,6 +218,9 @@ def test_points_by_name_and_counted_from_one(file):
     assert read_pairs(file("cannot.csv", "i,j\n1,3\n2,3\n"), PointNames(4)) == CANNOT
     spaced = PointNames(2, ("Ann Lee", "Bob Ray"))
     assert read_links(file("spaced.csv", "Ann Lee,Bob Ray,ml\n"), spaced) == ([(0, 1)], [])
+    letters = PointNames(3, ("i", "j", "k"))
+    assert read_links(file("letters.csv", "kind,j,i\nml,j,k\n"), letters) == ([(2, 1)], []), "a header by all its names"
+    assert read_pairs(file("letters.csv", "i,j\nj,k\n"), letters) == [(0, 1), (1, 2)], "i and j are points here"
     numbered = PointNames(4, ("3", "2", "1", "0"))
     assert read_pairs(file("cannot.csv", "2,0\n1,0\n"), numbered) == CANNOT, "names that are numbers are names"
 
@@ -210,6 +229,14 @@ def test_points_by_name_and_counted_from_one(file):
     ("text", "points", "says"),
     [
         ("i,j,kind\n0,1,must\n0,x,must\n", PointNames(4), r"line 3, column 2 \(j\): 'x' is not a whole number"),
+        (
+            "kind,i,j\nmust,0,abc\n",
+            PointNames(4),
+            r"line 2, column 3 \(j\): 'abc' is not a whole number; points have names only with --id-column",
+        ),
+        ("kind,J,i\nmust,9,0\n", PointNames(4), r"line 2, column 2 \(j\): 9 is outside the points"),
+        ("kind,i,j\nmaybe,0,1\n", PointNames(4), r"line 2: kind must be .* not 'maybe' as in column 1"),
+        ("kind,i,j\nml,2,2\n", PointNames(4), r"line 2, columns 2 and 3 \(i, j\): the link joins point 2 to itself"),
         ("0,1,must\n0,4,must\n", PointNames(4), r"line 2, column 2 \(j\): 4 is outside the points 0 … 3; .*from 0"),
         ("1,2,must\n0,4,must\n", PointNames(4, one_based=True), r"line 2, column 1 \(i\): 0 is outside .* 1 … 4"),
         ("0,1,must\n1,2,maybe\n", PointNames(4), r"line 2: kind must be must or cannot .* not 'maybe' as in column 3"),
@@ -265,3 +292,16 @@ def test_where_no_file_can_be_is_found_out_at_once(tmp_path):
     for path, says in ((tmp_path, "it is a folder"), (tmp_path / "none" / "x.csv", "there is no folder")):
         with pytest.raises(cl.InvalidInput, match=says), put_in_place(path):
             raise AssertionError("too late")
+
+
+def test_what_is_read_is_not_written(tmp_path):
+    (tmp_path / "data.csv").write_text("kept")
+    (tmp_path / "soft").symlink_to(tmp_path / "data.csv")
+    (tmp_path / "hard").hardlink_to(tmp_path / "data.csv")
+    for same in ("data.csv", "soft", "hard"):
+        with pytest.raises(cl.InvalidInput, match=f"--out would overwrite .*{same}, which holds the points; choose"):
+            require_new({"--out": tmp_path / same}, {"holds the points": tmp_path / "data.csv", "--links names": None})
+    with pytest.raises(cl.InvalidInput, match="--plot would overwrite .*new.png, which --out names too"):
+        require_new({"--out": tmp_path / "new.png", "--plot": tmp_path / "new.png"}, {})
+    require_new({"--out": tmp_path / "new", "--plot": None}, {"holds the points": tmp_path / "data.csv"})
+    require_new({"--out": Path("/dev/null")}, {"holds the points": Path("/dev/null")})

@@ -31,8 +31,18 @@ Form = Annotated[str | None, typer.Option(help="One of the forms of the problem.
 AsJson = Annotated[bool, typer.Option("--json", help="For scripts.")]
 
 
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(__version__)
+        raise typer.Exit
+
+
 @app.callback()
-def main() -> None:
+def main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
     """Convex programs for clustering with must-links and cannot-links."""
 
 
@@ -43,7 +53,7 @@ app.command(epilog=EXIT_CODES)(own_data.explain)
 @app.command()
 def version() -> None:
     """Print the version."""
-    typer.echo(__version__)
+    _print_version(True)
 
 
 @app.command()

@@ -15,13 +15,15 @@ from typing import Any
 import numpy as np
 from sklearn.preprocessing import StandardScaler
 
+from .command_words import as_options
 from .data_files import PointFile, Roles, read_points
-from .errors import InconsistentLinks, InvalidInput
+from .delimited import STANDARD_INPUT
+from .errors import CvxlinkError, InconsistentLinks, InvalidInput
 from .estimators import ConstrainedClustering
 from .link_files import Pairs, read_links, read_pairs
 from .links import Links
 from .methods import method
-from .new_files import put_in_place
+from .new_files import put_in_place, require_new
 from .plan import Plan
 from .plotting.canvas import matplotlib
 from .plotting.overview import save_overview
@@ -42,6 +44,16 @@ class DataChoices:
     must: Path | None = None
     cannot: Path | None = None
     one_based: bool = False
+
+    @property
+    def files(self) -> dict[str, Path | None]:
+        """The files that are read, each by what is said about it."""
+        return {
+            "holds the points": Path("/dev/stdin" if self.source == STANDARD_INPUT else self.source),
+            "--links names": self.links,
+            "--must names": self.must,
+            "--cannot names": self.cannot,
+        }
 
 
 @dataclass(frozen=True)
@@ -93,6 +105,8 @@ class OwnData:
     def read(cls, choices: DataChoices) -> OwnData:
         """Read the files."""
         file = read_points(choices.source, choices.roles, choices.has_header)
+        if len(file.X) == 1:
+            raise InvalidInput(f"{file.where} has one point; clustering needs at least two")
         points = PointNames(len(file.X), file.names, choices.one_based)
         links = _read_links(choices, points, len(file.X))
         if not choices.standardize:
@@ -165,6 +179,7 @@ def cluster(
 ) -> Outcome:
     """Read, solve, cluster; write labels and picture where they are wanted."""
     plot = plot.with_suffix(".png") if plot is not None and not plot.suffix else plot
+    require_new({"--out": out, "--plot": plot}, data_choices.files)
     if plot is not None:
         _require_picture(plot)
     with put_in_place(out) as new_out, put_in_place(plot) as new_plot:
@@ -212,7 +227,10 @@ def _fitted(data: OwnData, choices: MethodChoices, stages: Stages) -> tuple[Cons
 
 @contextmanager
 def _heard(points: PointNames) -> Iterator[list[str]]:
-    """Yield a list that holds, in the end, the warnings as sentences; contradictions name points as the files do."""
+    """Yield a list that holds, in the end, the warnings as sentences.
+
+    These and errors speak of options, and contradictions name points as the files do.
+    """
     said: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -220,8 +238,11 @@ def _heard(points: PointNames) -> Iterator[list[str]]:
             yield said
         except InconsistentLinks as error:
             raise points.reworded(error) from error
+        except CvxlinkError as error:
+            error.args = (as_options(str(error)), *error.args[1:])
+            raise
     # Others are about numbers or versions within libraries, and no user can act on them.
-    own = [str(warning.message) for warning in caught if issubclass(warning.category, UserWarning)]
+    own = [as_options(str(warning.message)) for warning in caught if issubclass(warning.category, UserWarning)]
     said += dict.fromkeys(own)
 
 

@@ -122,17 +122,20 @@ def _about_data(data: OwnData) -> Iterator[tuple[str, str]]:
     else:
         yield "data", "features as they are in the file, not scaled"
     yield from (("data", note) for note in data.file.notes)
+    known = np.array([])
     if data.file.labels is not None:
         known = data.file.labels[is_known(data.file.labels)]
         classes = [str(name) for name in np.unique(known)]
         yield "labels", f"{len(known)} of {n} points, {len(classes)} classes ({_first(classes)})"
-    yield "links", _about_links(data.links)
+    yield "links", _about_links(data.links, len(known))
     contradiction = data.links.contradiction()
     if contradiction:
         yield "links", f"contradictory: {data.points.reworded(InconsistentLinks(*contradiction))}"
 
 
-def _about_links(links: Links) -> str:
+def _about_links(links: Links, n_labels: int) -> str:
+    if not len(links) and n_labels:
+        return f"none but those that follow from {_counted(n_labels, 'label')}"
     if not len(links):
         return "none; --links, --must and --cannot, or --label-column give some"
     text = (

@@ -60,7 +60,7 @@ def cluster(
     places = _places(k=k, **learnt)
     if places.max() + 1 < k <= len(places):  # k-means would tear apart what is at one place
         warnings.warn(
-            f"the kernel puts the points at {places.max() + 1} different places, so there are not {k} clusters but fewer; "
+            f"the kernel puts the points at {places.max() + 1} places, so there are not {k} clusters but fewer; "
             f"it has together what no cannot-link keeps apart: give more of these, or take a method that weighs links "
             f"against the graph, as CCSR and SRCP do",
             LinkWarning,

@@ -16,7 +16,11 @@ from .validation import LARGEST_COORDINATE, LARGEST_LABEL, as_labels
 
 UNKNOWN_LABELS = ("", "?", "NA", "NaN", "-1", "-1.0")
 MISSING = ("?", "na", "n/a", "nan", "null", "none", "-", ".")
-DECIMAL_COMMA = re.compile(r"\s*[+-]?\d*,\d+([eE][+-]?\d+)?\s*")
+DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
+# Groups of three digits: one group after a comma may as well be decimals.
+MAYBE_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
+THOUSANDS_COMMA = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?")
+THOUSANDS_POINT = re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+(,\d+|\.\d{3})")
 
 
 @dataclass(frozen=True)
@@ -33,12 +37,15 @@ class Roles:
         What the points are called.
     features : tuple of str or None
         The columns to cluster by; None: all others.
+    ignored : tuple of str
+        The columns that are not to be used.
     """
 
     labels: str | None = None
     truth: str | None = None
     names: str | None = None
     features: tuple[str, ...] | None = None
+    ignored: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,11 +183,19 @@ def _chosen(columns: Columns, roles: Roles) -> tuple[dict[str, int], tuple[int, 
         if other:
             raise InvalidInput(f"{columns.where}: {columns.called(k)} cannot be both {other} and {option}")
         texts[role] = k
+    ignored = {columns.find(which, "--ignore-column") for which in roles.ignored}
+    for role, k in texts.items():
+        if k in ignored:
+            raise InvalidInput(
+                f"{columns.where}: {columns.called(k)} cannot be both {options[role]} and --ignore-column"
+            )
     if roles.features is None:
-        features = tuple(k for k in range(columns.width) if k not in texts.values())
+        features = tuple(k for k in range(columns.width) if k not in texts.values() and k not in ignored)
     else:
         features = tuple(columns.find(which, "--columns") for which in roles.features)
     for k in features:
+        if k in ignored:
+            raise InvalidInput(f"{columns.where}: {columns.called(k)} cannot be both in --columns and --ignore-column")
         if k in texts.values():
             role = next(options[r] for r, taken in texts.items() if taken == k)
             raise InvalidInput(f"{columns.where}: {columns.called(k)} is {role}, so it cannot be among --columns")
@@ -241,23 +256,43 @@ def _no_number(
         is_empty = is_empty and not (k < len(others) and others[k].strip())
     place = columns.called(k)
     if is_empty:
-        return table.wrong("the column is empty in every line; remove it, or leave it out by --columns", line, place)
-    if DECIMAL_COMMA.fullmatch(cell):
-        return table.wrong(f"{cell!r} has a decimal comma; write numbers with a decimal point", line, place)
+        return table.wrong(
+            "the column is empty in every line; remove it, or leave it out by --ignore-column", line, place
+        )
+    notation = _other_notation(cell)
+    if notation:
+        return table.wrong(notation, line, place)
     if k in candidates:
         alike = ", ".join(columns.called(c) for c in sorted(candidates - {k}))
         also = f" (as does {alike})" if alike else ""
         return table.wrong(
             f"the column holds text{also}, {cell!r} here; say what it is by --label-column, --truth-column or "
-            f"--id-column, or name the features by --columns",
+            f"--id-column, leave it out by --ignore-column, or name the features by --columns",
             line,
             place,
         )
     if not cell or cell.lower() in MISSING:
         what = f"{cell!r} stands for a missing number" if cell else "the cell is empty"
-        return table.wrong(f"{what}; fill it in, drop the line, or leave the column out by --columns", line, place)
-    remedy = "correct it, drop the line, or leave the column out by --columns"
+        return table.wrong(
+            f"{what}; fill it in, drop the line, or leave the column out by --ignore-column", line, place
+        )
+    remedy = "correct it, drop the line, or leave the column out by --ignore-column"
     return table.wrong(f"{cell!r} is not a number; {remedy}", line, place)
+
+
+def _other_notation(cell: str) -> str:
+    """Return what is wrong with a number that is written with other signs than a decimal point, or ""."""
+    plain, with_point = cell.replace(",", ""), cell.replace(",", ".")
+    if MAYBE_THOUSANDS.fullmatch(cell):
+        return f"{cell!r} has a comma: if it separates thousands, write {plain}; if decimals, {with_point}"
+    if DECIMAL_COMMA.fullmatch(cell):
+        return f"{cell!r} has a decimal comma; write numbers with a decimal point, {with_point}"
+    if THOUSANDS_COMMA.fullmatch(cell):
+        return f"{cell!r} has commas between thousands; write numbers without, {plain}"
+    if THOUSANDS_POINT.fullmatch(cell):
+        written = cell.replace(".", "").replace(",", ".")
+        return f"{cell!r} has points between thousands; write numbers without, and with a decimal point: {written}"
+    return ""
 
 
 def _require_finite(X: np.ndarray, table: Delimited, columns: Columns, features: tuple[int, ...], lines: array) -> None:

@@ -92,28 +92,40 @@ def _read_text(path: Path, points: PointNames) -> tuple[Pairs, Pairs]:
 def _read_rows(path: Path, columns: tuple[str, ...], points: PointNames) -> Iterator[tuple[int, int, str]]:
     """Yield the two points and the kind of each link; the kind is empty where the columns have none."""
     table = Delimited.read(path)
+    order = tuple(range(len(columns)))  # where in a line i, j and kind stand
     wanted = f"{('two', 'three')[len(columns) - 2]} cells {','.join(columns)}"
     for place, (line, cells) in enumerate(table.rows()):
         cells = [cell.strip() for cell in cells]
         if len(cells) != len(columns):
             header = "a header or " if place == 0 else ""
             raise table.wrong(f"expected {header}{wanted}, found {_counted(cells)}", line)
+        names = [cell.lower() for cell in cells]
+        if place == 0 and sorted(names) == sorted(columns) and not _is_link(cells, points):
+            order = tuple(names.index(column) for column in columns)
+            continue
+        cells = [cells[k] for k in order]
         kind = _kind(cells)
         if place == 0 and not (kind or any(map(points.may_be_point, cells[:2]))):
-            continue  # a header
+            continue  # a header in words of its own
         if kind is None:
-            what = f"kind must be must or cannot (ml or cl, +1 or -1), not {cells[2]!r} as in column 3"
+            what = f"kind must be must or cannot (ml or cl, +1 or -1), not {cells[2]!r} as in column {order[2] + 1}"
             raise table.wrong(what, line)
         ends = []
         for k, cell in enumerate(cells[:2]):
             try:
                 ends.append(points.row(cell))
             except InvalidInput as error:
-                raise table.wrong(str(error), line, f"column {k + 1} ({columns[k]})") from error
+                raise table.wrong(str(error), line, f"column {order[k] + 1} ({columns[k]})") from error
         i, j = ends
         if i == j:
-            raise table.wrong(f"the link joins point {cells[0]} to itself; remove it", line, "columns 1 and 2 (i, j)")
+            where = f"columns {order[0] + 1} and {order[1] + 1} (i, j)"
+            raise table.wrong(f"the link joins point {cells[0]} to itself; remove it", line, where)
         yield i, j, kind
+
+
+def _is_link(cells: list[str], points: PointNames) -> bool:
+    """Whether two cells i, j are a link after all, between points that are called so."""
+    return len(cells) == 2 and all(map(points.may_be_point, cells))
 
 
 def _kind(cells: list[str]) -> str | None:

@@ -3,12 +3,39 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import mkstemp
 
 from .errors import InvalidInput
+
+
+def require_new(outputs: Mapping[str, Path | None], inputs: Mapping[str, Path | None]) -> None:
+    """Raise if a file that is to be written is also read, or is to be written twice.
+
+    Parameters
+    ----------
+    outputs : dict
+        Files by the option that names them.
+    inputs : dict
+        Files by what is said about them: "holds the points", say.
+    """
+    taken = {what: path for what, path in inputs.items() if path is not None}
+    for option, path in outputs.items():
+        if path is None:
+            continue
+        for what, other in taken.items():
+            if _is_same(path, other):
+                raise InvalidInput(f"{option} would overwrite {path}, which {what}; choose another name")
+        taken[f"{option} names too"] = path
+
+
+def _is_same(path: Path, other: Path) -> bool:
+    """Whether two paths lead to one file; a terminal may well be read and written."""
+    if path.exists() and other.exists():
+        return path.is_file() and path.samefile(other)
+    return path.resolve() == other.resolve()
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from .terminal import ExitCode, Stages, print_json, said_in_one_sentence, say
 
 if TYPE_CHECKING:
     from .cluster_command import DataChoices, MethodChoices
+    from .data_files import Roles
 
 
 class Symmetrize(StrEnum):
@@ -49,6 +50,7 @@ def _column_names(text: str) -> tuple[str, ...]:
     return names
 
 
+STANDARD_OUTPUT = "-"
 DATA, METHOD, GRAPH, SOLVING, OUTPUT = "Data", "Method", "Graph", "Solving", "Output"
 
 Data = Annotated[str, typer.Argument(help="Points, a line each: CSV, TSV, semicolons or spaces; - is standard input.")]
@@ -72,6 +74,10 @@ IdColumn = Annotated[str | None, typer.Option(help="Names of points, for links a
 FeatureColumns = Annotated[
     str | None,
     typer.Option("--columns", help="Features to use: a,b,c; by default all other columns.", rich_help_panel=DATA),
+]
+IgnoredColumns = Annotated[
+    list[str] | None,
+    typer.Option("--ignore-column", help="A column not to use, or a,b,c; any number of times.", rich_help_panel=DATA),
 ]
 Header = Annotated[
     bool | None,
@@ -117,7 +123,9 @@ TimeLimit = Annotated[float | None, typer.Option(min=0.01, help="Seconds for sol
 Seed = Annotated[int, typer.Option(min=0, help="The same seed, the same labels.", rich_help_panel=SOLVING)]
 Out = Annotated[
     Path | None,
-    typer.Option(help="Where the labels go, as CSV; by default to standard output.", rich_help_panel=OUTPUT),
+    typer.Option(
+        help="Where the labels go, as CSV; by default, or if it is -, to standard output.", rich_help_panel=OUTPUT
+    ),
 ]
 Plot = Annotated[Path | None, typer.Option(help="A picture: links, what was learnt, clusters.", rich_help_panel=OUTPUT)]
 AsJson = Annotated[bool, typer.Option("--json", help="For scripts: JSON on standard output.", rich_help_panel=OUTPUT)]
@@ -133,6 +141,7 @@ def cluster(
     truth_column: TruthColumn = None,
     id_column: IdColumn = None,
     columns: FeatureColumns = None,
+    ignore_column: IgnoredColumns = None,
     header: Header = None,
     standardize: Standardize = True,
     method: MethodName = "kp",
@@ -158,12 +167,12 @@ def cluster(
     The labels are a CSV with the columns point and cluster, and label where labels were given. Columns are given by
     name, or by number counted from 1.
     """
-    asked = _data_choices(
-        data, links, must, cannot, one_based, (label_column, truth_column, id_column, columns), header, standardize
-    )
+    roles = _roles(label_column, truth_column, id_column, columns, ignore_column)
+    asked = _data_choices(data, links, must, cannot, one_based, roles, header, standardize)
     how = _method_choices(
         clusters, method, option, neighbors, sigma, symmetrize, solver, form, route, accuracy, time_limit, seed
     )
+    out = None if out == Path(STANDARD_OUTPUT) else out
     with said_in_one_sentence():
         from .cluster_command import cluster as run
         from .cluster_report import as_json as everything
@@ -191,6 +200,7 @@ def explain(
     truth_column: TruthColumn = None,
     id_column: IdColumn = None,
     columns: FeatureColumns = None,
+    ignore_column: IgnoredColumns = None,
     header: Header = None,
     standardize: Standardize = True,
     method: MethodName = "kp",
@@ -205,9 +215,8 @@ def explain(
     as_json: AsJson = False,
 ) -> None:
     """Print the program that ``cvxlink cluster`` would solve, in mathematics, and the plan; nothing is solved."""
-    asked = _data_choices(
-        data, links, must, cannot, one_based, (label_column, truth_column, id_column, columns), header, standardize
-    )
+    roles = _roles(label_column, truth_column, id_column, columns, ignore_column)
+    asked = _data_choices(data, links, must, cannot, one_based, roles, header, standardize)
     how = _method_choices(clusters, method, option, neighbors, sigma, symmetrize, solver, form, route)
     with said_in_one_sentence():
         from .cluster_command import explain as run
@@ -221,21 +230,27 @@ def explain(
             say(summary_of_plan(explanation), to_errors=False)
 
 
+def _roles(
+    labels: str | None, truth: str | None, names: str | None, features: str | None, ignored: list[str] | None
+) -> Roles:
+    from .data_files import Roles
+
+    unused = tuple(name for text in ignored or () for name in _column_names(text))
+    return Roles(labels, truth, names, None if features is None else _column_names(features), unused)
+
+
 def _data_choices(
     source: str,
     links: Path | None,
     must: Path | None,
     cannot: Path | None,
     one_based: bool,
-    columns: tuple[str | None, str | None, str | None, str | None],
+    roles: Roles,
     header: bool | None,
     standardize: bool,
 ) -> DataChoices:
     from .cluster_command import DataChoices
-    from .data_files import Roles
 
-    labels, truth, names, features = columns
-    roles = Roles(labels, truth, names, None if features is None else _column_names(features))
     return DataChoices(source, roles, header, standardize, links, must, cannot, one_based)
 
 

@@ -55,7 +55,9 @@ class PointNames:
         whole = _whole(cell)
         if whole is None or self._names_are_numbers:
             how = "not a whole number" if self.names is None else "not the name of a point"
-            remedy = "" if self.names is None else "; names are those of the column given by --id-column"
+            remedy = "; names are those of the column given by --id-column"
+            if self.names is None:  # without n it is not the command that asks, and there is no such option
+                remedy = "" if self.n is None else "; points have names only with --id-column"
             raise InvalidInput(f"{cell!r} is {how}{remedy}")
         first = int(self.one_based)
         if self.n is not None and not first <= whole < first + self.n:

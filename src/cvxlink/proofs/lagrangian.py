@@ -249,7 +249,7 @@ def _search(program: cp.Problem) -> None:
     for options in (TOLERANCES, {}):
         with warnings.catch_warnings(), suppress(cp.SolverError):
             warnings.simplefilter("ignore")
-            program.solve(solver=cp.CLARABEL, **options)
+            program.solve(solver=cp.CLARABEL, accept_unknown=True, **options)
             if program.status in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE):
                 return
     raise ReductionRefused("no bound could be made of its multipliers")
