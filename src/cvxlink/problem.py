@@ -32,8 +32,8 @@ class Problem(ABC):
     r"""A convex program, declared.
 
     A formulation is a subclass with three methods, :meth:`variables`, :meth:`objective` and
-    :meth:`constraints`, and usually a frozen dataclass. That is all it has to say: solvers, printing,
-    certificates and clustering work from the declaration.
+    :meth:`constraints`, and usually a frozen dataclass. That is all it has to say: solvers, printing, certificates,
+    clustering and the table of methods work from the declaration. :mod:`cvxlink.terms` has parts to build it from.
 
     Notes
     -----
