@@ -318,3 +318,25 @@ for problem in (cl.CCSR(graph, links, order=4), cl.SRCP(graph, links)):
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_solver_that_stalls_gets_a_second_try_and_the_reason_says_so(small_pcp, monkeypatch):
+    from cvxlink import solve as module
+    from cvxlink.backends.base import Attempt
+
+    tried = []
+
+    def stalling(program, solver, options, limits, isolated, verbose):
+        tried.append(options)
+        if len(tried) == 1:
+            return Attempt(cl.Status.ERROR, f"{solver}: stalled", solve_seconds=1.0)
+        return run_solver(program, solver, options, limits, isolated, verbose)
+
+    run_solver = module.run_solver
+    monkeypatch.setattr(module, "run_solver", stalling)
+    solution = small_pcp.solve(solver="CLARABEL")
+    assert solution.status is cl.Status.OPTIMAL and "loosened after it had stalled" in solution.reason
+    assert tried[1]["tol_feas"] == solution.options["tol_feas"] > tried[0]["tol_feas"]
+    for asked in ({"solver": "SCS"}, {"solver": "CLARABEL", "solver_options": {"tol_feas": 1e-9}}):
+        tried.clear()  # others do not stall, and options that were asked for are not changed
+        assert small_pcp.solve(**asked, strict=False).status is cl.Status.ERROR and len(tried) == 1

@@ -157,7 +157,7 @@ def test_bound_exact_and_rounded_are_in_order(tightness, n_links):
     for seed in range(3):
         problem = random_instance(seed, n_links)
         solution = problem.solve(accuracy=1e-7)
-        rounded = solution.relaxation_gap(solution.cluster(3, random_state=0))
+        rounded = solution.relaxation_gap(cl.clustering.kernel_kmeans(solution.kernel, 3, random_state=0))
         listed = tightness.clusterings(problem.links, 3)
         values = [float(np.sum(problem.L.toarray() * (row[:, None] == row))) for row in listed]
         any_number, three = tightness.cheapest(problem), tightness.cheapest(problem, 3)

@@ -6,6 +6,7 @@ import re
 import sys
 import warnings
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from numbers import Real
 from time import perf_counter
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from .backends.base import Attempt, Progress, Settings
+from .backends.catalogue import SOLVERS
 from .backends.catalogue import solver_options as translated
 from .backends.isolation import Limits, available_threads
 from .backends.routes import ROUTES
@@ -31,6 +33,8 @@ from .validation import as_count, as_flag, real_array
 
 # An answer as wrong as this is no answer.
 HOPELESS = 0.5
+# How much looser tolerances are at a second try; the certificate says what was reached.
+LOOSER = 100.0
 
 # Python with CVXPY takes about 200 MB before anything is solved.
 LEAST_MEMORY = 3e8
@@ -84,7 +88,25 @@ def solve(
         # Nothing but the end of its process stops a solver in time.
         isolated = isolated or time_limit is not None
         attempt = run_solver(plan.program, plan.solver, options, limits, isolated, verbose)
+        if _has_stalled(plan.solver, attempt, accuracy, solver_options):
+            assert accuracy is not None
+            options = translated(plan.solver, min(LOOSER * accuracy, 0.1), threads, {})
+            again = run_solver(plan.program, plan.solver, options, _left_of(limits, attempt), isolated, verbose)
+            attempt = replace(again, reason=f"{again.reason}, with tolerances loosened after it had stalled")
     return finished(plan, attempt, accuracy, options, reduce_seconds, strict)
+
+
+def _has_stalled(solver: str, attempt: Attempt, accuracy: float | None, solver_options: Any) -> bool:
+    """Whether a solver failed that may do so just before a tight tolerance, and the tolerances were ours to choose."""
+    ours = accuracy is not None and not solver_options
+    return attempt.status is Status.ERROR and ours and solver in SOLVERS and SOLVERS[solver].stalls
+
+
+def _left_of(limits: Limits, attempt: Attempt) -> Limits:
+    """Return the limits for a second try: of the time, what the first has left."""
+    if limits.seconds is None:
+        return limits
+    return replace(limits, seconds=max(limits.seconds - attempt.compile_seconds - attempt.solve_seconds, 0.1))
 
 
 def finished(
