@@ -114,7 +114,9 @@ def test_unknown_method_and_too_few_clusters_for_the_links(small_pcp):
     with pytest.raises(cl.InvalidInput, match="there are kernel-kmeans, spectral, kmeans"):
         solution.cluster(3, method="ward")
     with pytest.warns(cl.LinkWarning, match="24 blocks; with 26 clusters"):
-        solution.cluster(26, random_state=0)
+        solution.cluster(26, method="spectral", random_state=0)
+    with pytest.warns(cl.LinkWarning, match="24 places, so there are not 26 clusters"):
+        assert small_pcp.links.violated(solution.cluster(26, random_state=0)) == 0
     with pytest.raises(cl.InvalidInput, match="n_clusters"):
         solution.cluster("3")
     triangle = cl.PCP(small_pcp.graph, cl.Links(30, cannot=[(0, 10), (10, 20), (0, 20)])).solve()
@@ -125,7 +127,7 @@ def test_unknown_method_and_too_few_clusters_for_the_links(small_pcp):
 def test_points_at_one_place_are_not_torn_apart():
     graph = cl.Graph.knn(cl.datasets.load("iris")[0])
     solution = cl.KP(graph, cl.Links(150, must=[(0, 1), (2, 3)])).solve()
-    with pytest.warns(cl.LinkWarning, match="at 1 places"):
+    with pytest.warns(cl.LinkWarning, match="at 1 place,"):
         assert not solution.cluster(3, random_state=0).any()
     two = cl.Graph.from_affinity(np.kron(np.eye(2), np.ones((5, 5))))  # without links each component is at one place
     with pytest.warns(cl.LinkWarning, match="2 places"):

@@ -418,3 +418,9 @@ def test_ten_thousand_points_need_no_square_arrays(tmp_path, monkeypatch):
         tracemalloc.stop()
     assert adjusted_rand_score(y, clusters(done.stdout)) == 1
     assert peak < n * n, "one byte an entry would be more"
+
+
+def test_standard_input_is_read_once_and_takes_no_picture(folder):
+    done = run("cluster", "-", "--links", "-", "--clusters", 3, code=1, input="1,2\n3,4\n")
+    assert "standard input can be read once only" in done.stderr
+    assert "standard output" in run("cluster", "plain.csv", "--plot", "-", code=1).stderr

@@ -524,3 +524,20 @@ def test_few_points_have_few_neighbours():
     with pytest.warns(cl.ClippedWarning, match="n_neighbors is 10, and each point has 3 others"):
         labels = ConstrainedClustering(sigma=1.0, random_state=0).fit_predict(X, cannot_link=[(0, 3)])
     assert labels[0] == labels[1] != labels[2] == labels[3]
+
+
+def test_a_fit_that_fails_leaves_an_earlier_one_as_it_was():
+    X, y = cl.datasets.load("iris")
+    links = cl.Links.sample(y, per_class=3, random_state=0)
+    model = ConstrainedClustering(3, random_state=0).fit(X, links=links)
+    labels, predicted = model.labels_, model.predict(X[:5] + 0.01)
+    with pytest.raises(cl.InconsistentLinks):
+        model.fit(X[:100, :2], must_link=[(0, 1)], cannot_link=[(0, 1)])
+    assert model.n_features_in_ == 4 and model.labels_ is labels
+    np.testing.assert_array_equal(model.predict(X[:5] + 0.01), predicted)
+
+
+def test_pairs_may_be_sets():
+    assert cl.Links(5, must=[frozenset((3, 1)), {0, 2}]) == cl.Links(5, must=[(1, 3), (0, 2)])
+    with pytest.raises(cl.InvalidInput, match="pairs"):
+        cl.Links(5, must=[frozenset((3,))])

@@ -104,6 +104,8 @@ class OwnData:
     @classmethod
     def read(cls, choices: DataChoices) -> OwnData:
         """Read the files."""
+        if sum(str(p) == STANDARD_INPUT for p in (choices.source, choices.links, choices.must, choices.cannot)) > 1:
+            raise InvalidInput("standard input can be read once only; put the points or the links into a file")
         file = read_points(choices.source, choices.roles, choices.has_header)
         if len(file.X) == 1:
             raise InvalidInput(f"{file.where} has one point; clustering needs at least two")
@@ -261,6 +263,8 @@ def _read_links(choices: DataChoices, points: PointNames, n: int) -> Links:
 
 def _require_picture(path: Path) -> None:
     """Raise, before anything is solved, if no picture can be drawn or not in that format."""
+    if path.stem == STANDARD_INPUT:
+        raise InvalidInput("a picture does not go to standard output; give --plot the name of a file")
     kinds = matplotlib("backend_bases").FigureCanvasBase.get_supported_filetypes()
     if path.suffix.lstrip(".").lower() not in kinds:
         raise InvalidInput(f"{path} cannot be drawn: pictures end in {', '.join(f'.{kind}' for kind in sorted(kinds))}")

@@ -40,7 +40,9 @@ def cluster(
         raise InvalidInput(
             f"{name} yields {yields}, which cannot be clustered by {method!r}; it can by {', '.join(ways(solution))}"
         )
-    _warn_of_links(getattr(solution.problem, "links", None), k)
+    links = getattr(solution.problem, "links", None)
+    if method != "kernel-kmeans":
+        _warn_of_links(links, k)
     if method == "spectral":
         return spectral(solution.affinity_for(k), k, random_state, n_init)
     if method == "argmax":
@@ -58,15 +60,17 @@ def cluster(
         {"factor": solution.factor} if isinstance(solution._kernel, Congruence) else {"kernel": solution.kernel}
     )
     places = _places(k=k, **learnt)
-    if places.max() + 1 < k <= len(places):  # k-means would tear apart what is at one place
+    found = int(places.max()) + 1
+    if found < k <= len(places):  # k-means would tear apart what is at one place
         warnings.warn(
-            f"the kernel puts the points at {places.max() + 1} places, so there are not {k} clusters but fewer; "
-            f"it has together what no cannot-link keeps apart: give more of these, or take a method that weighs links "
-            f"against the graph, as CCSR and SRCP do",
+            f"the kernel puts the points at {found} place{'s' if found > 1 else ''}, so there are not {k} clusters but "
+            f"fewer; it has together what no cannot-link keeps apart: give more of these, or take a method that weighs "
+            f"links against the graph, as SRCP does",
             LinkWarning,
             stacklevel=4,
         )
         return places
+    _warn_of_links(links, k)
     return kernel_kmeans(n_clusters=k, random_state=rng, **learnt, **options)
 
 

@@ -97,8 +97,8 @@ class ConstrainedClustering(ClusterMixin, BaseEstimator):
     Attributes
     ----------
     labels_ : array of n
-        The clusters, 0 … k − 1. With ``y`` they are numbered to agree most with its classes, one to one, so that
-        ``classes_[labels_]`` are names where there are as many clusters as classes.
+        The clusters, 0 … k − 1. With ``y``, and at least as many clusters as it has classes, they are numbered to agree
+        most with these, one to one, so that ``classes_[labels_]`` are names where there are as many of both.
     n_clusters_ : int
         How many clusters were asked for, or follow.
     classes_ : array
@@ -203,6 +203,16 @@ class ConstrainedClustering(ClusterMixin, BaseEstimator):
         progress : function, optional
             Called after each step of a route that has steps, as in :meth:`Problem.solve`; not at all for others.
         """
+        before = dict(self.__dict__)
+        try:
+            return self._fitted(X, y, must_link, cannot_link, links, progress)
+        except BaseException:  # nothing is lost: an earlier fit stays as it was
+            self.__dict__ = before
+            raise
+
+    def _fitted(
+        self, X: Any, y: Any, must_link: Any, cannot_link: Any, links: Any, progress: Callable[[Progress], Any] | None
+    ) -> ConstrainedClustering:
         points = _worded_as_here(validate_data, self, X, **self._input)
         task = self._task(points, y, must_link, cannot_link, links)
         algorithm = {} if task.replaced else self._algorithm

@@ -318,7 +318,7 @@ class Links:
 def _as_pairs(pairs: Any, n: int, what: str) -> np.ndarray:
     """Return pairs i < j, sorted and unique, or say which pair is wrong and why."""
     if isinstance(pairs, Iterable) and not hasattr(pairs, "shape"):
-        pairs = list(pairs)
+        pairs = [tuple(pair) if isinstance(pair, set | frozenset) else pair for pair in pairs]
         if not pairs:
             return np.zeros((0, 2), dtype=int)
     try:
