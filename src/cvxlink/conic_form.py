@@ -234,6 +234,11 @@ def _row(block: sp.csr_array) -> np.ndarray:
     return block.toarray().ravel()
 
 
+def has_bounds(variable: cp.Variable) -> bool:
+    """Whether a variable declares itself to have a sign, or bounds."""
+    return any(np.isfinite(bound).any() for bound in variable.get_bounds())
+
+
 def long_enough(lengths: np.ndarray, vectors: np.ndarray, axis: int) -> np.ndarray:
     """Return lengths of at least the norms of vectors, which are columns for the axis 0 and rows for 1."""
     return np.maximum(lengths, np.linalg.norm(np.atleast_1d(vectors), axis=axis if vectors.ndim > 1 else 0))

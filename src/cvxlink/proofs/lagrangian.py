@@ -29,7 +29,7 @@ import cvxpy as cp
 import numpy as np
 import scipy.sparse as sp
 
-from ..conic_form import ConicForm, affine_maps, long_enough, nearest_semidefinite
+from ..conic_form import ConicForm, affine_maps, has_bounds, long_enough, nearest_semidefinite
 from ..declaration import Declaration
 from ..eigenvalues import least_eigenvalue
 from ..errors import ReductionRefused
@@ -208,7 +208,7 @@ def _minorant(
     """
     if form.size > LARGEST_SEARCH:
         raise ReductionRefused("what is not linear in it is too large for a bound from its multipliers")
-    pushed = {name: v for name, v in declaration.variables.items() if _is_matrix(name, v, slacks) and _is_bounded(v)}
+    pushed = {name: v for name, v in declaration.variables.items() if _is_matrix(name, v, slacks) and has_bounds(v)}
     if not form.cones and not pushed:
         gradient, _, constant = form.minorant([])
         return gradient, constant
@@ -257,10 +257,6 @@ def _search(program: cp.Problem) -> None:
 
 def _is_matrix(name: str, variable: cp.Variable, slacks: Mapping[str, np.ndarray]) -> bool:
     return name in slacks or bool(variable.attributes["PSD"])
-
-
-def _is_bounded(variable: cp.Variable) -> bool:
-    return any(np.isfinite(bound).any() for bound in variable.get_bounds())
 
 
 def _cone_multiplier(variable: cp.Variable, slack: np.ndarray | None, shape: tuple[int, ...]) -> Any:

@@ -26,7 +26,7 @@ import cvxpy as cp
 import numpy as np
 import scipy.sparse as sp
 
-from ..conic_form import Cone, ConicForm
+from ..conic_form import Cone, ConicForm, has_bounds
 from ..declaration import Declaration
 from ..errors import ReductionRefused
 from ..factorisation import largest_clique
@@ -66,7 +66,7 @@ class ConicDual(Problem):
         names |= {name for name, variable in declaration.variables.items() if variable.attributes["PSD"]}
         if not names:
             raise ReductionRefused("it has no semidefinite variable")
-        for name in names & {n for n, variable in declaration.variables.items() if _is_bounded(variable)}:
+        for name in names & {n for n, variable in declaration.variables.items() if has_bounds(variable)}:
             raise ReductionRefused(f"its matrix {name} is semidefinite and within bounds besides")
         full = form = ConicForm.of(declaration.objective.args[0], declaration.variables, others)
         if not form.cones:
@@ -263,10 +263,6 @@ def _mirrored(parts: list[tuple[str, Any]], m: int) -> sp.csr_array:
             column[start : start + n * n] = start + np.minimum(place, place.T).ravel(order="F")
         start += len(part.a)
     return sp.csr_array((np.ones(m), (np.arange(m), column)), shape=(m, m))
-
-
-def _is_bounded(variable: cp.Variable) -> bool:
-    return any(np.isfinite(bound).any() for bound in variable.get_bounds())
 
 
 def _is_restricted(variable: cp.Variable) -> bool:
