@@ -329,10 +329,10 @@ def test_a_solver_that_stalls_gets_a_second_try_and_the_reason_says_so(small_pcp
     def stalling(program, solver, options, limits, isolated, verbose):
         tried.append(options)
         if len(tried) == 1:
-            return Attempt(cl.Status.ERROR, f"{solver}: stalled", solve_seconds=1.0)
+            return Attempt(cl.Status.ERROR, f"{solver}: stalled", solve_seconds=1.0, gave_up=gave_up)
         return run_solver(program, solver, options, limits, isolated, verbose)
 
-    run_solver = module.run_solver
+    run_solver, gave_up = module.run_solver, True
     monkeypatch.setattr(module, "run_solver", stalling)
     solution = small_pcp.solve(solver="CLARABEL")
     assert solution.status is cl.Status.OPTIMAL and "loosened after it had stalled" in solution.reason
@@ -340,3 +340,6 @@ def test_a_solver_that_stalls_gets_a_second_try_and_the_reason_says_so(small_pcp
     for asked in ({"solver": "SCS"}, {"solver": "CLARABEL", "solver_options": {"tol_feas": 1e-9}}):
         tried.clear()  # others do not stall, and options that were asked for are not changed
         assert small_pcp.solve(**asked, strict=False).status is cl.Status.ERROR and len(tried) == 1
+    gave_up = False  # a crash is no reason to try again
+    tried.clear()
+    assert small_pcp.solve(solver="CLARABEL", strict=False).status is cl.Status.ERROR and len(tried) == 1

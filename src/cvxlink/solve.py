@@ -97,9 +97,9 @@ def solve(
 
 
 def _has_stalled(solver: str, attempt: Attempt, accuracy: float | None, solver_options: Any) -> bool:
-    """Whether a solver failed that may do so just before a tight tolerance, and the tolerances were ours to choose."""
+    """Whether a solver gave up that may do so just before a tight tolerance, and the tolerances were ours to choose."""
     ours = accuracy is not None and not solver_options
-    return attempt.status is Status.ERROR and ours and solver in SOLVERS and SOLVERS[solver].stalls
+    return attempt.gave_up and ours and solver in SOLVERS and SOLVERS[solver].stalls
 
 
 def _left_of(limits: Limits, attempt: Attempt) -> Limits:

@@ -108,7 +108,8 @@ class Resources:
 class Attempt:
     """What a backend brings back: an outcome, and a point where there is one.
 
-    A heuristic promises a feasible point, not an optimal one; however far it is off, it is an answer.
+    A heuristic promises a feasible point, not an optimal one; however far it is off, it is an answer. A solver that gave
+    up came to an end by itself without an answer.
     """
 
     status: Status
@@ -121,6 +122,7 @@ class Attempt:
     history: tuple[float, ...] = ()
     is_heuristic: bool = False
     resources: Resources | None = None
+    gave_up: bool = False
 
 
 class Route(ABC):

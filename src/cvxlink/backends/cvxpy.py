@@ -160,7 +160,9 @@ def interpreted(raw: RawResult, solver: str) -> Attempt:
     seconds: dict[str, Any] = {"compile_seconds": raw.compile_seconds, "solve_seconds": raw.solve_seconds}
     if raw.failure is not None:
         _raise_if_unavailable(raw, solver)
-        return Attempt(Status.ERROR, f"{solver}: {raw.failure}", **seconds)
+        # CVXPY's own error: the solver came to an end without an answer, and did not crash.
+        gave_up = raw.failure_module.startswith("cvxpy")
+        return Attempt(Status.ERROR, f"{solver}: {raw.failure}", gave_up=gave_up, **seconds)
     status = STATUSES.get(str(raw.status), Status.ERROR)
     if status is Status.INACCURATE and raw.iterations is not None and raw.iterations >= raw.most_iterations:
         status = Status.LIMIT  # SCS calls an answer cut short inaccurate
