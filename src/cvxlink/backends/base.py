@@ -108,8 +108,8 @@ class Resources:
 class Attempt:
     """What a backend brings back: an outcome, and a point where there is one.
 
-    A heuristic promises a feasible point, not an optimal one; however far it is off, it is an answer. A solver that gave
-    up came to an end by itself without an answer.
+    A heuristic promises a feasible point, not an optimal one; however far it is off, it is an answer. A solver that
+    gave up came to an end by itself without an answer.
     """
 
     status: Status
