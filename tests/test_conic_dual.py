@@ -230,3 +230,15 @@ def test_contradictory_links_have_no_answer_in_any_form():
     assert program.forms == ("declared",)
     for form in (None, "dual"):
         assert program.solve(form=form, strict=False).status is cl.Status.INFEASIBLE
+
+
+def test_a_matrix_with_entries_of_one_sign_and_merged_points():
+    program = Program(
+        lambda: {"K": cp.Variable((5, 5), symmetric=True, nonneg=True)},
+        lambda K: terms.smoothness(K, L) + terms.squared_links(K, LINKS),
+        lambda K: {"unit": terms.unit_diagonal(K), "must": terms.must_links(K, LINKS), "psd": K >> 0},
+    )
+    solution = program.solve(solver="CLARABEL", strict=False)
+    # A bound without the multipliers of signs is blunt, never above the value.
+    assert solution.certificate.lower_bound <= solution.value + 1e-4
+    assert solution.values["K"].min() > -1e-6

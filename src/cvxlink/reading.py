@@ -92,11 +92,16 @@ def semidefinite_variable(term: Any, variables: Mapping[str, cp.Variable]) -> st
     return None
 
 
+def body_of(term: Any) -> Any:
+    """Return lhs − rhs of an equation or inequality."""
+    return term.args[0] if isinstance(term, cp.constraints.Zero) else term.expr
+
+
 def _read_rows(key: str, term: Any, K: cp.Variable) -> Rows:
     """Return an equation or inequality as rows, or refuse."""
     if not isinstance(term, (cp.constraints.Equality, cp.constraints.Inequality, cp.constraints.Zero)):
         raise ReductionRefused(f"its constraint {key!r} is of the kind {type(term).__name__}")
-    body = term.args[0] if isinstance(term, cp.constraints.Zero) else term.expr
+    body = body_of(term)
     if not body.is_affine():
         raise ReductionRefused(f"its constraint {key!r} is not linear")
     A, constant = _affine(body, K)

@@ -35,7 +35,7 @@ from ..eigenvalues import least_eigenvalue
 from ..errors import ReductionRefused
 from ..linear_sdp import LinearSDP
 from ..matrices import as_dense
-from ..reading import linear_rows, name_of_cone, semidefinite_variable
+from ..reading import body_of, linear_rows, name_of_cone, semidefinite_variable
 from ..reductions.contraction import blocks_of
 
 # How much larger than the answer other points may be where nothing bounds them.
@@ -130,7 +130,7 @@ def _lagrangian(declaration: Declaration, duals: Mapping[str, Any], violations: 
             else:
                 dual = [nearest_semidefinite(dual[0])] if is_matrix else dual
                 total = total - _worth_of_slack(term, dual)
-                parts = term.args if len(dual) > 1 or is_matrix else [_body(term)]
+                parts = term.args if len(dual) > 1 or is_matrix else [body_of(term)]
                 linear += [(part, np.ravel(d, "F")) for part, d in zip(parts, dual, strict=True) if part.is_affine()]
             worth += violations[name] * float(np.trace(dual[0]) if is_matrix else sum(abs(part).sum() for part in dual))
     for name, variable in declaration.variables.items():
@@ -187,12 +187,7 @@ def _worth_of_slack(term: Any, dual: list[np.ndarray]) -> Any:
     """Return f − Λ for one constraint: not negative where it holds, and concave."""
     if isinstance(term, cp.constraints.PSD | cp.constraints.SOC):
         return sum(cp.sum(cp.multiply(part, arg)) for part, arg in zip(dual, term.args, strict=True))
-    return -((-dual[0]) @ cp.vec(_body(term), order="F"))  # CVXPY sees that it is concave by the sign of the numbers
-
-
-def _body(term: Any) -> Any:
-    """Return lhs − rhs of an equation or inequality."""
-    return term.args[0] if isinstance(term, cp.constraints.Zero) else term.expr
+    return -((-dual[0]) @ cp.vec(body_of(term), order="F"))  # CVXPY sees that it is concave by the sign of the numbers
 
 
 # ---------------------------------------------------------------------- an affine function below it
@@ -218,7 +213,7 @@ def _minorant(
     for name, variable in declaration.variables.items():
         # What is left of the slope costs what it can take off the bound.
         multiplier, worth = _bound_multipliers(variable, point[name].shape)
-        if name in pushed:
+        if name in pushed and point[name].shape == variable.shape:
             pushes[name] = multiplier, worth
         slope = gradient[name] - multiplier - _cone_multiplier(variable, slacks.get(name), point[name].shape)
         reach = REACH * max(float(np.linalg.norm(point[name])), 1.0)
