@@ -4,14 +4,15 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: help demo solvers test docs lint format bench clean
+.PHONY: help demo solvers test test-fast docs lint format bench clean
 
 help:
 	@echo "make demo    Iris with 18 links: PCP on every installed solver, a table and a picture"
 	@echo "make solvers the command-line solvers CSDP, SDPA and DSDP, from Debian's packages"
-	@echo "make test    the whole test suite"
+	@echo "make test    the whole test suite, on all cores (about four minutes on two)"
+	@echo "make test-fast  what takes no long time of it, for the inner loop (about a minute)"
 	@echo "make docs    the documentation, with a gallery of examples, every script of which is run (about two minutes)"
-	@echo "make lint    ruff and mypy"
+	@echo "make lint    ruff, mypy and the import rule"
 	@echo "make bench   the reductions against the paper's form, as ratios (several minutes)"
 	@echo "make format  let ruff rewrite the sources"
 	@echo "make clean   remove the environment and what was generated"
@@ -34,8 +35,14 @@ solvers:
 	  as_root=$$([ "$$(id -u)" = 0 ] || echo sudo); \
 	  $$as_root apt-get update -q && $$as_root apt-get install -y -q coinor-csdp sdpa dsdp
 
+# One process per core, each with one thread for dense algebra: more would wait for one another.
+PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m pytest -n auto
+
 test: $(READY)
-	$(BIN)/python -m pytest
+	$(PYTEST)
+
+test-fast: $(READY)
+	$(PYTEST) -m "not slow"
 
 # Warnings are errors, and all of them are shown.
 docs: $(READY)
@@ -46,6 +53,7 @@ lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 
 format: $(READY)
 	$(BIN)/ruff format .

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import cvxlink as cl
-from cvxlink import mathematics, terms
+from cvxlink import terms
+from cvxlink.model import typesetting as mathematics
 
 LINKS = cl.Links(4, must=[(0, 1), (1, 2)], cannot=[(0, 3)])
 # Of the vectors (1, 0), (0.6, 0.8), (0, 1), (1, 0): all products are known.

@@ -31,7 +31,7 @@ class SoftPCP(cl.Problem):
     must_weight: Any = 1.0  # one for all, or by pair: {(0, 1): 0.5}
     cannot_weight: Any = 1.0
 
-    takes = "soft links"
+    about = cl.About(takes="soft links")
 
     def variables(self):
         return {"K": cp.Variable((self.graph.n, self.graph.n), symmetric=True)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -11,70 +11,17 @@ import scipy.sparse as sp
 from sklearn.cluster import KMeans
 
 from .errors import InvalidInput, LinkWarning
-from .links import Links
-from .matrices import Congruence, Matrix, diagonal, entries, inverse_root
-from .spectrum import smallest_eigenpairs
-from .threads import threads_for
-from .validation import as_count, as_generator, as_labels, real_array
-
-if TYPE_CHECKING:
-    from .solution import LearntKernel
+from .numerics.checks import as_count, as_generator, as_labels, real_array
+from .numerics.eigenpairs import smallest_eigenpairs
+from .numerics.matrices import Congruence, Matrix, diagonal, entries, inverse_root
+from .numerics.threads import threads_for
 
 # Squared distances below this share of the largest squared length are rounding.
 SAME_PLACE = 1e-10
 METHODS = ("kernel-kmeans", "spectral", "kmeans", "cut", "argmax")
 
 
-def cluster(
-    solution: LearntKernel, n_clusters: int | None, method: str | None, random_state: Any, n_init: int
-) -> np.ndarray:
-    """Cluster a solution; warn where its links cannot be respected by so few clusters."""
-    if method is not None and method not in METHODS:
-        raise InvalidInput(f"there is no clustering method {method!r}; there are {', '.join(METHODS)}")
-    k = _number_of_clusters(solution, n_clusters, method)
-    method = method or solution.problem.cluster_method
-    if method is None:
-        method = "kernel-kmeans" if solution._embedded() is None else "kmeans"
-    if method not in ways(solution):
-        name, yields = type(solution.problem).__name__, solution.problem.yields
-        raise InvalidInput(
-            f"{name} yields {yields}, which cannot be clustered by {method!r}; it can by {', '.join(ways(solution))}"
-        )
-    links = getattr(solution.problem, "links", None)
-    if method != "kernel-kmeans":
-        _warn_of_links(links, k)
-    if method == "spectral":
-        return spectral(solution.affinity_for(k), k, random_state, n_init)
-    if method == "argmax":
-        return best_class(solution.scores)
-    if method == "cut" and k == 2 and solution.embedding.shape[1] == 1:
-        return (solution.embedding[:, 0] > 0).astype(int)
-    weights = solution._weights
-    if method in ("kmeans", "cut"):
-        return kmeans(solution.embedding, k, random_state, n_init, weights)
-    rng = as_generator(random_state)
-    options: dict[str, Any] = {"n_init": n_init, "weights": weights}
-    if solution._embedded() is not None:  # what the program found is one more place to start from
-        options["start"] = kmeans(solution.embedding, k, rng, n_init, weights)
-    learnt: dict[str, Any] = (
-        {"factor": solution.factor} if isinstance(solution._kernel, Congruence) else {"kernel": solution.kernel}
-    )
-    places = _places(k=k, **learnt)
-    found = int(places.max()) + 1
-    if found < k <= len(places):  # k-means would tear apart what is at one place
-        warnings.warn(
-            f"the kernel puts the points at {found} place{'s' if found > 1 else ''}, so there are not {k} clusters but "
-            f"fewer; it has together what no cannot-link keeps apart: give more of these, or take a method that weighs "
-            f"links against the graph, as SRCP does",
-            LinkWarning,
-            stacklevel=4,
-        )
-        return places
-    _warn_of_links(links, k)
-    return kernel_kmeans(n_clusters=k, random_state=rng, **learnt, **options)
-
-
-def _places(k: int, kernel: np.ndarray | None = None, factor: np.ndarray | None = None) -> np.ndarray:
+def places(k: int, kernel: np.ndarray | None = None, factor: np.ndarray | None = None) -> np.ndarray:
     """Return at which of the first k different places each point is, -1 for others; rounding makes none different."""
     K = kernel if factor is None else Congruence(factor, np.eye(factor.shape[1]))
     assert K is not None
@@ -88,48 +35,6 @@ def _places(k: int, kernel: np.ndarray | None = None, factor: np.ndarray | None 
         labels[left[distances <= SAME_PLACE * squares.max()]] = number
         labels[left[0]] = number
     return labels
-
-
-def ways(solution: LearntKernel) -> list[str]:
-    """Return the methods by which a solution can be clustered."""
-    problem = solution.problem
-    embedded = problem.yields_kernel or solution._embedded() is not None or problem.cluster_method in ("cut", "argmax")
-    possible = {
-        "kernel-kmeans": problem.yields_kernel,
-        "spectral": problem.yields_kernel or problem.cluster_method == "spectral",
-        "kmeans": embedded,
-        "cut": embedded,
-        "argmax": problem.cluster_method == "argmax",
-    }
-    return [method for method in METHODS if possible[method]]
-
-
-def _number_of_clusters(solution: LearntKernel, n_clusters: int | None, method: str | None) -> int:
-    """Return how many clusters are wanted: what was asked for, or what the problem was declared for."""
-    name, declared = type(solution.problem).__name__, getattr(solution.problem, "n_clusters", None)
-    if n_clusters is None:
-        if declared is None:
-            raise InvalidInput(f"{name} does not know how many clusters there are: cluster(n_clusters=3)")
-        return int(declared)
-    k = as_count(n_clusters, "n_clusters", 1)
-    if declared is not None and k != declared and method in (None, "cut", "argmax"):
-        named = hasattr(solution.problem, "classes")
-        how = "it has as many as there are classes in the labels" if named else f"give it n_clusters={k}"
-        others = [way for way in ways(solution) if way not in ("cut", "argmax", solution.problem.cluster_method)]
-        instead = f", or name a method: {' or '.join(map(repr, others))}" if others else ""
-        raise InvalidInput(f"this {name} is for {declared} clusters, not {k}; {how}{instead}")
-    return k
-
-
-def _warn_of_links(links: Any, k: int) -> None:
-    if isinstance(links, Links) and links.contradiction() is None:
-        least = links.least_clusters()
-        if least > k:
-            trouble = f"the cannot-links need at least {least} clusters; with {k} some are broken"
-            warnings.warn(trouble, LinkWarning, stacklevel=4)
-        elif links.n_blocks < k <= links.n:
-            trouble = f"the must-links leave {links.n_blocks} blocks; with {k} clusters some of them are broken"
-            warnings.warn(trouble, LinkWarning, stacklevel=4)
 
 
 def best_class(scores: np.ndarray) -> np.ndarray:

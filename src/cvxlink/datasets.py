@@ -17,7 +17,7 @@ import numpy as np
 from sklearn import datasets as sklearn_datasets
 
 from .errors import DataUnavailable, InvalidInput
-from .validation import as_count, as_generator, as_labels, as_points
+from .numerics.checks import as_count, as_generator, as_labels, as_points
 
 Data = tuple[np.ndarray, np.ndarray]
 

@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from .solution import Solution
+from typing import Any
 
 
 class CvxlinkError(Exception):
-    """The root of every error this package raises."""
+    """The root of every error this package raises.
+
+    Attributes
+    ----------
+    argument : str or None
+        The argument the error is about, where it is about one.
+    """
+
+    argument: str | None = None
 
 
 class InvalidInput(CvxlinkError, ValueError):
     """An argument cannot be used as it is."""
+
+    def __init__(self, message: str, argument: str | None = None) -> None:
+        super().__init__(message)
+        self.argument = argument
 
 
 class InconsistentLinks(InvalidInput):
@@ -65,6 +74,10 @@ class FormUnavailable(CvxlinkError):
 class SolverUnavailable(CvxlinkError):
     """The solver is not installed, has no licence, or cannot take this kind of program."""
 
+    def __init__(self, message: str, needs_licence: bool = False) -> None:
+        super().__init__(message)
+        self.needs_licence = needs_licence
+
 
 class InvalidFile(CvxlinkError):
     """A file is malformed, cut short or not there; the message names the line where it can."""
@@ -87,7 +100,7 @@ class SolveFailed(CvxlinkError):
         What there is to look at: status, reason, plan and timings.
     """
 
-    def __init__(self, message: str, solution: Solution | None = None) -> None:
+    def __init__(self, message: str, solution: Any = None) -> None:
         super().__init__(message)
         self.solution = solution
 

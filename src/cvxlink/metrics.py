@@ -9,9 +9,9 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 from sklearn.metrics.cluster import contingency_matrix, pair_confusion_matrix
 
+from .data.links import Links
 from .errors import InvalidInput
-from .links import Links
-from .validation import as_labels
+from .numerics.checks import as_labels
 
 
 def _both(y: Any, labels: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -1,4 +1,4 @@
-r"""Terms to build formulations from: each is one equation and one CVXPY expression.
+r"""Terms to build formulations from: each is one equation, one CVXPY expression and, where it is linear, rows as data.
 
 K is the kernel, a symmetric CVXPY variable or any affine expression; 𝓜 are the must-links, 𝓒 the cannot-links. Terms
 of an objective are expressions, to be added up and weighed; terms that constrain are constraints, to be named. PCP is
@@ -13,8 +13,10 @@ of an objective are expressions, to be added up and weighed; terms that constrai
         "psd": terms.semidefinite(K),
     }
 
-A formulation made of terms prints itself as mathematics. Terms with a ``weight`` take one number for all links, numbers
-by pair ``{(0, 1): 2.0}``, or an array in the order of the links; those that are not named weigh 1.
+A formulation made of terms prints itself as mathematics, and its linear terms are read as data without asking CVXPY.
+``stands_for`` gives an expression of your own its LaTeX, with @ for the variable it is of.
+Terms with a ``weight`` take one number for all links, numbers by pair ``{(0, 1): 2.0}``, or an array in the order of
+the links; those that are not named weigh 1.
 """
 
 from __future__ import annotations
@@ -23,26 +25,70 @@ from typing import Any
 
 import cvxpy as cp
 import numpy as np
+import scipy.sparse as sp
 
+from .data.link_weights import as_link_values, on_links
+from .data.links import Links
 from .errors import InvalidInput
-from .link_values import as_link_values, on_links
-from .links import Links
-from .mathematics import stands_for
-from .validation import as_count, as_number, as_positive
+from .model.linear_maps import entries, inner_product, squared_distances
+from .model.typesetting import stands_for, written_as
+from .numerics.checks import as_count, as_number, as_positive
 
-# ---------------------------------------------------------------------- for objectives
+__all__ = [
+    "balance",
+    "below_identity",
+    "cannot_links",
+    "cannot_links_at_most",
+    "cannot_sums",
+    "cannot_sums_at_most",
+    "distortion",
+    "divergence",
+    "entropy_penalty",
+    "fit",
+    "fitted_products",
+    "given_rows",
+    "must_distances",
+    "must_distances_at_most",
+    "must_links",
+    "must_links_together",
+    "nuclear_penalty",
+    "quadratic_form",
+    "semidefinite",
+    "smooth_columns",
+    "smooth_on_both_sides",
+    "smooth_rows_and_columns",
+    "smoothness",
+    "soft_cannot_links",
+    "soft_must_links",
+    "squared_links",
+    "stands_for",
+    "trace_equals",
+    "trace_penalty",
+    "unit_diagonal",
+    "written_as",
+]
+
+# ---------------------------------------------------------------------- for objectives: kernels
 
 
-def smoothness(K: Any, L: Any) -> Any:
-    r""":math:`\langle L, K \rangle = \tfrac12 \sum_{ij} w_{ij} \|\phi_i - \phi_j\|^2`: neighbours shall be near."""
-    return stands_for(cp.sum(cp.multiply(L, K)), r"\langle L, @ \rangle", K)
+def smoothness(K: Any, L: Any, symbol: str = "L") -> Any:
+    r""":math:`\langle L, K \rangle = \tfrac12 \sum_{ij} w_{ij} \|\phi_i - \phi_j\|^2`: neighbours should be near.
+
+    ``symbol`` is how L is printed.
+    """
+    return stands_for(inner_product(L, K), rf"\langle {symbol}, @ \rangle", K)
+
+
+def distortion(X: Any, K: Any, symbol: str = "K") -> Any:
+    r""":math:`\langle K, I - X \rangle`: squared distances to cluster centres, for the projection X of a clustering."""
+    return stands_for(float(np.trace(K)) - inner_product(K, X), rf"\langle {symbol}, I - @ \rangle", X)
 
 
 def soft_must_links(K: Any, links: Links, weight: Any = 1.0) -> Any:
     r""":math:`\sum_{(i,j) \in \mathcal{M}} w_{ij} (1 - K_{ij})`: on the unit sphere, half the squared distances."""
     i, j = _pairs(K, links, "must").T
     w = _weights(weight, links, links.must)
-    return stands_for(w @ (1 - K[i, j]), r"\sum_{\mathcal{M}} w_{ij} (1 - @_{ij})", K)
+    return stands_for(w @ (1 - entries(K, i, j)), r"\sum_{\mathcal{M}} w_{ij} (1 - @_{ij})", K)
 
 
 def must_distances(K: Any, links: Links, weight: Any = 1.0) -> Any:
@@ -50,7 +96,15 @@ def must_distances(K: Any, links: Links, weight: Any = 1.0) -> Any:
     i, j = _pairs(K, links, "must").T
     w = _weights(weight, links, links.must)
     tex = r"\sum_{\mathcal{M}} w_{ij} (@_{ii} + @_{jj} - 2 @_{ij})"
-    return stands_for(w @ (K[i, i] + K[j, j] - 2 * K[i, j]), tex, K)
+    return stands_for(w @ squared_distances(K, i, j), tex, K)
+
+
+def cannot_sums(K: Any, links: Links, weight: Any = 1.0) -> Any:
+    r""":math:`\sum_{(i,j) \in \mathcal{C}} w_{ij} (K_{ii} + K_{jj} + 2K_{ij})`: zero where images are opposite."""
+    i, j = _pairs(K, links, "cannot").T
+    w = _weights(weight, links, links.cannot)
+    tex = r"\sum_{\mathcal{C}} w_{ij} (@_{ii} + @_{jj} + 2 @_{ij})"
+    return stands_for(w @ squared_distances(K, i, j, sign=-1.0), tex, K)
 
 
 def soft_cannot_links(K: Any, links: Links, weight: Any = 1.0, margin: float = 0.0) -> Any:
@@ -58,7 +112,7 @@ def soft_cannot_links(K: Any, links: Links, weight: Any = 1.0, margin: float = 0
     i, j = _pairs(K, links, "cannot").T
     w, m = _weights(weight, links, links.cannot), as_number(margin, "margin")
     tex = rf"\sum_{{\mathcal{{C}}}} w_{{ij}} \max(0, @_{{ij}}{f' - {m:g}' if m else ''})"
-    return stands_for(w @ cp.pos(K[i, j] - m), tex, K)
+    return stands_for(w @ cp.pos(entries(K, i, j) - m), tex, K)
 
 
 def squared_links(K: Any, links: Links, weight: Any = 1.0) -> Any:
@@ -67,7 +121,22 @@ def squared_links(K: Any, links: Links, weight: Any = 1.0) -> Any:
     wanted = np.repeat([1.0, 0.0], [len(links.must), len(links.cannot)])
     w = _weights(weight, links, pairs)
     tex = r"\sum_{\mathcal{M}} w_{ij} (@_{ij} - 1)^2 + \sum_{\mathcal{C}} w_{ij} @_{ij}^2"
-    return stands_for(cp.sum_squares(cp.multiply(np.sqrt(w), K[pairs[:, 0], pairs[:, 1]] - wanted)), tex, K)
+    return stands_for(cp.sum_squares(cp.multiply(np.sqrt(w), entries(K, *pairs.T) - wanted)), tex, K)
+
+
+def fitted_products(M: Any, U: np.ndarray, pairs: np.ndarray, targets: np.ndarray, weight: Any = 1.0) -> Any:
+    r""":math:`\sum_{ij} w_{ij} (u_i^\top M u_j - t_{ij})^2` over pairs: products of the rows of U should be t."""
+    u, (i, j) = np.asarray(U), np.asarray(pairs).T
+    found = cp.sum(cp.multiply(u[i] @ M, u[j]), axis=1)
+    tex = r"\sum_{ij} w_{ij} (u_i^\top @ u_j - t_{ij})^2"
+    return stands_for(cp.sum(cp.multiply(weight, cp.square(found - targets))), tex, M)
+
+
+def divergence(K: Any, prior: np.ndarray, inverse: np.ndarray, symbol: str = "P") -> Any:
+    r""":math:`-\log |K|/|P| + \operatorname{tr}(P^{-1} K)`: twice the divergence of K from the prior P, plus n."""
+    log_prior = float(np.linalg.slogdet(prior)[1])
+    tex = rf"-\log |@|/|{symbol}| + \operatorname{{tr}}({symbol}^{{-1}} @)"
+    return stands_for(-cp.log_det(K) + log_prior + inner_product(inverse, K), tex, K)
 
 
 def trace_penalty(K: Any) -> Any:
@@ -85,41 +154,87 @@ def entropy_penalty(M: Any) -> Any:
     return stands_for(-cp.von_neumann_entr(M), r"\operatorname{tr}(@ \log @)", M)
 
 
+# ---------------------------------------------------------------------- for objectives: values on a graph
+
+
+def fit(F: Any, Y: Any, symbol: str = "Y") -> Any:
+    r""":math:`\|F - Y\|^2`: F should be as given."""
+    return stands_for(cp.sum_squares(F - Y), rf"\|@ - {symbol}\|^2", F)
+
+
+def smooth_columns(F: Any, R: Any, symbol: str = "L") -> Any:
+    r""":math:`\operatorname{tr}(F^\top L F) = \|RF\|^2` with :math:`L = R^\top R`: neighbours have similar rows."""
+    return stands_for(cp.sum_squares(R @ F), _traced(F, rf"@^\top {symbol} @"), F)
+
+
+def smooth_rows_and_columns(F: Any, R: Any, symbol: str = "L") -> Any:
+    r""":math:`\operatorname{tr}(F^\top L F + F L F^\top)`: neighbours have similar rows, and similar columns."""
+    tex = rf"\operatorname{{tr}}(@^\top {symbol} @ + @ {symbol} @^\top)"
+    return stands_for(cp.sum_squares(R @ F) + cp.sum_squares(F @ R.T), tex, F)
+
+
+def smooth_on_both_sides(F: Any, R: Any, symbol: str = "L") -> Any:
+    r""":math:`\operatorname{tr}(F^\top L F L) = \|RFR^\top\|^2`: pairs of neighbours have similar entries."""
+    return stands_for(cp.sum_squares(R @ F @ R.T), rf"\operatorname{{tr}}(@^\top {symbol} @ {symbol})", F)
+
+
+def quadratic_form(f: Any, A: Any, symbol: str = "A") -> Any:
+    r""":math:`\operatorname{tr}(f^\top A f)`, for any symmetric A: not convex unless A is semidefinite."""
+    return stands_for(cp.sum(cp.multiply(f, A @ f)), _traced(f, rf"@^\top {symbol} @"), f)
+
+
 # ---------------------------------------------------------------------- for constraints
 
 
-def unit_diagonal(K: Any, points: Any = None) -> Any:
-    """K_ii = 1 for all points, or for some, by number or by a mask: images on the unit sphere."""
+def unit_diagonal(K: Any, points: Any = None, who: str = "") -> Any:
+    """K_ii = 1 for all points, or for some, by number or by a mask: images on the unit sphere.
+
+    ``who`` is how these points are printed, in LaTeX.
+    """
     n = K.shape[0]
     i = np.arange(n) if points is None else np.unique(np.arange(n)[np.asarray(points)])
-    who = r"\forall i" if len(i) == n else rf"\text{{for }} {len(i)} \text{{ points }} i"
-    return stands_for(K[i, i] == 1, rf"@_{{ii}} = 1 \quad {who}", K)
+    who = who or (r"\forall i" if len(i) == n else rf"\text{{for }} {len(i)} \text{{ points }} i")
+    return stands_for(entries(K, i, i) == 1, rf"@_{{ii}} = 1 \quad {who}", K)
 
 
 def must_links(K: Any, links: Links) -> Any:
     """K_ij = 1 on 𝓜: with a unit diagonal, the same image for both."""
     i, j = _pairs(K, links, "must").T
-    return stands_for(K[i, j] == 1, r"@_{ij} = 1 \quad (i,j) \in \mathcal{M}", K)
+    return stands_for(entries(K, i, j) == 1, r"@_{ij} = 1 \quad (i,j) \in \mathcal{M}", K)
 
 
 def must_links_together(K: Any, links: Links) -> Any:
     """K_ii + K_jj − 2K_ij = 0 on 𝓜: the same image for both, whatever its length."""
     i, j = _pairs(K, links, "must").T
     tex = r"@_{ii} + @_{jj} - 2 @_{ij} = 0 \quad (i,j) \in \mathcal{M}"
-    return stands_for(K[i, i] + K[j, j] - 2 * K[i, j] == 0, tex, K)
+    return stands_for(squared_distances(K, i, j) == 0, tex, K)
+
+
+def must_distances_at_most(K: Any, links: Links, bound: Any, symbol: str = r"\alpha_{ij}") -> Any:
+    """K_ii + K_jj − 2K_ij ≤ α on 𝓜: squared distances are at most so large, one bound or one per link."""
+    i, j = _pairs(K, links, "must").T
+    tex = rf"@_{{ii}} + @_{{jj}} - 2 @_{{ij}} \le {symbol} \quad (i,j) \in \mathcal{{M}}"
+    return stands_for(squared_distances(K, i, j) <= bound, tex, K)
+
+
+def cannot_sums_at_most(K: Any, links: Links, bound: Any, symbol: str = r"\beta_{ij}") -> Any:
+    """K_ii + K_jj + 2K_ij ≤ β on 𝓒: images are nearly opposite, one bound or one per link."""
+    i, j = _pairs(K, links, "cannot").T
+    tex = rf"@_{{ii}} + @_{{jj}} + 2 @_{{ij}} \le {symbol} \quad (i,j) \in \mathcal{{C}}"
+    return stands_for(squared_distances(K, i, j, sign=-1.0) <= bound, tex, K)
 
 
 def cannot_links(K: Any, links: Links) -> Any:
     """K_ij = 0 on 𝓒: images at right angles."""
     i, j = _pairs(K, links, "cannot").T
-    return stands_for(K[i, j] == 0, r"@_{ij} = 0 \quad (i,j) \in \mathcal{C}", K)
+    return stands_for(entries(K, i, j) == 0, r"@_{ij} = 0 \quad (i,j) \in \mathcal{C}", K)
 
 
 def cannot_links_at_most(K: Any, links: Links, bound: float = 0.0) -> Any:
     """K_ij ≤ bound on 𝓒: images at right angles or further apart (for a bound of zero)."""
     i, j = _pairs(K, links, "cannot").T
     b = as_number(bound, "bound")
-    return stands_for(K[i, j] <= b, rf"@_{{ij}} \le {b:g} \quad (i,j) \in \mathcal{{C}}", K)
+    return stands_for(entries(K, i, j) <= b, rf"@_{{ij}} \le {b:g} \quad (i,j) \in \mathcal{{C}}", K)
 
 
 def balance(K: Any, n_clusters: int, slack: float = 0.0) -> Any:
@@ -136,18 +251,40 @@ def balance(K: Any, n_clusters: int, slack: float = 0.0) -> Any:
     return stands_for(cp.abs(sizes) <= s * n / k, tex, K)
 
 
+def trace_equals(X: Any, total: float) -> Any:
+    """Tr X = total: for a projection, its rank."""
+    return stands_for(inner_product(sp.eye_array(X.shape[0]), X) == total, rf"\operatorname{{tr}} @ = {total:g}", X)
+
+
 def semidefinite(K: Any) -> Any:
     """K ⪰ 0: K is a matrix of inner products."""
     return stands_for(K >> 0, r"@ \succeq 0", K)
 
 
+def below_identity(X: Any) -> Any:
+    """X ⪯ I: no eigenvalue exceeds one, as of a projection."""
+    return stands_for(sp.eye_array(X.shape[0]) - X >> 0, r"@ \preceq I", X)
+
+
+def given_rows(f: Any, points: np.ndarray, values: np.ndarray) -> Any:
+    """f_l = y_l: the rows of some points are given."""
+    return stands_for(f[points] == values, r"@_l = y_l", f)
+
+
+def _traced(f: Any, form: str) -> str:
+    """Return a quadratic form as it is written: of several columns, its trace."""
+    return form if f.ndim < 2 or f.shape[1] == 1 else rf"\operatorname{{tr}}({form})"
+
+
 def _pairs(K: Any, links: Any, kind: str) -> np.ndarray:
     if not isinstance(links, Links):
-        raise InvalidInput("links must be a Links object: Links(n, must=…, cannot=…)")
+        raise InvalidInput("links must be a Links object: Links(n, must=…, cannot=…)", "links")
     if K.shape != (links.n, links.n):
-        raise InvalidInput(f"the links are on {links.n} points, but the matrix has the shape {K.shape}")
+        raise InvalidInput(f"the links are on {links.n} points, but the matrix has the shape {K.shape}", "links")
     return getattr(links, kind)
 
 
-def _weights(weight: Any, links: Links, pairs: np.ndarray) -> np.ndarray:
+def _weights(weight: Any, links: Links, pairs: np.ndarray) -> Any:
+    if isinstance(weight, cp.Parameter):  # of a program that is compiled once
+        return weight
     return on_links(as_link_values(weight, pairs, links.n, "weight"), pairs, "weight", positive=False, default=1.0)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..engine.learnt import Learnt
+from ..engine.learnt_kernel import LearntKernel
 from ..errors import CvxlinkError, InvalidInput
-from ..matrices import Congruence, Matrix, as_dense, diagonal
-from ..solution import LearntKernel
-from ..validation import as_kernel, as_labels
+from ..numerics.checks import as_kernel, as_labels
+from ..numerics.matrices import Congruence, Matrix, as_dense, diagonal
 from .canvas import CANNOT, COLOURS, SMALL, axes, bare, count_on_x
 
 if TYPE_CHECKING:
@@ -28,8 +30,10 @@ class GivenKernel(LearntKernel):
 
     matrix: np.ndarray
 
-    def _learnt(self) -> Matrix:
-        return self.matrix
+    @cached_property
+    def learnt(self) -> Learnt:
+        """The kernel."""
+        return Learnt(kernel=self.matrix)
 
 
 def as_learnt(kernel: Any) -> LearntKernel:
@@ -45,7 +49,7 @@ def as_learnt(kernel: Any) -> LearntKernel:
 def has_kernel(learnt: LearntKernel) -> bool:
     """Whether a method yields a kernel."""
     try:
-        return learnt._kernel is not None
+        return learnt.stored_kernel is not None
     except CvxlinkError:
         return False
 
@@ -119,7 +123,7 @@ def plot_spectrum(K: Any, ax: Axes | None = None, title: str = "") -> Axes:
 def _kernel_of(learnt: LearntKernel) -> Matrix:
     """Return the kernel as it is kept, or say what there is to draw instead."""
     try:
-        return learnt._kernel
+        return learnt.stored_kernel
     except CvxlinkError as error:
         raise InvalidInput(f"there is no kernel to draw: {error}; see plot_affinity and plot_embedding") from error
 

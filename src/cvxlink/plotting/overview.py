@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from ..data.links import Links
+from ..engine.learnt_kernel import LearntKernel
 from ..errors import InvalidInput
-from ..links import Links
-from ..solution import LearntKernel
 from .canvas import legend_beside, matplotlib
 from .kernels import MOST_POINTS, as_learnt, has_kernel, plot_affinity, plot_kernel
 from .points import broken_links, draw_broken, plot_clusters, plot_embedding, plot_links, projected
@@ -49,9 +49,9 @@ def _middle(learnt: LearntKernel, n: int) -> str:
     """Return what is to be shown of what was learnt; nothing where there is too much of it, or none."""
     if has_kernel(learnt):
         return "kernel" if n <= MOST_POINTS else "embedding"
-    if learnt._embedded() is not None:
+    if learnt.own_embedding is not None:
         return "embedding"
-    return "affinity" if n <= MOST_POINTS and learnt._own_affinity(None) is not None else ""
+    return "affinity" if n <= MOST_POINTS and learnt.learnt.affinity is not None else ""
 
 
 def _draw_learnt(what: str, learnt: LearntKernel, labels: Any, ax: Any) -> None:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.decomposition import PCA
 
+from ..data.links import Links
+from ..engine.learnt_kernel import LearntKernel
 from ..errors import InvalidInput
-from ..links import Links
-from ..solution import LearntKernel
-from ..validation import as_labels, as_points, is_known
+from ..numerics.checks import as_labels, as_points, is_known
 from .canvas import CANNOT, MUST, UNKNOWN, axes, bare, cluster_style, legend_beside, matplotlib
 
 if TYPE_CHECKING:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..data.links import Links
+from ..engine.solution import Solution
 from ..errors import InvalidInput, ReductionRefused
-from ..links import Links
+from ..numerics.checks import as_count
 from ..reductions import Contraction
-from ..solution import Solution
-from ..validation import as_count
 from .canvas import CANNOT, MUST, SMALL, axes
 
 if TYPE_CHECKING:

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..engine.solution import Solution
 from ..errors import InvalidInput
-from ..solution import Solution
-from ..studies import LinkCurve
-from ..validation import real_array
+from ..numerics.checks import real_array
 from .canvas import COLOURS, SMALL, axes, cluster_style, count_on_x
 
 if TYPE_CHECKING:
@@ -61,7 +60,8 @@ def plot_convergence(solution: Solution | Mapping[str, Solution], ax: Axes | Non
 
 def _measure(solution: Solution) -> str:
     """Return what the history of a solution holds."""
-    return DISTANCE if solution.plan.route is not None and solution.plan.route.name == "spreading" else GAP
+    route = solution.plan.route
+    return DISTANCE if route is not None and route.history == "distance" else GAP
 
 
 def plot_scores(
@@ -94,7 +94,7 @@ def plot_scores(
             repeated = True
     ax.legend(fontsize=SMALL)
     note = "\nline: mean of the repeats, band: their middle half" if repeated else ""
-    named = score or (curve.score if isinstance(curve, LinkCurve) else "score")
+    named = score or getattr(curve, "score", "score")
     ax.set(title=title, xlabel=f"number of links{note}", ylabel=named)
     ax.grid(axis="y", color="#DDDDDD", linewidth=0.6)
     return ax

@@ -26,14 +26,14 @@ import cvxpy as cp
 import numpy as np
 import scipy.sparse as sp
 
-from ..conic_form import Cone, ConicForm, has_bounds
-from ..declaration import Declaration
 from ..errors import ReductionRefused
-from ..factorisation import largest_clique
-from ..matrices import congruent, joined_multipliers
-from ..problem import Problem
-from ..reading import linear_rows, name_of_cone, semidefinite_variable
-from ..status import Status
+from ..model.declaration import Declaration
+from ..numerics.factorisation import largest_clique
+from ..numerics.matrices import congruent, joined_multipliers
+from ..programs.base import Program
+from ..programs.conic_form import Cone, ConicForm, has_bounds
+from ..programs.from_declaration import linear_rows, name_of_cone, semidefinite_variable
+from ..programs.status import Status
 from .base import Lift, Values
 from .contraction import Blocks, blocks_of
 
@@ -45,10 +45,10 @@ KNOWN_ATTRIBUTES = {"symmetric", "PSD", "nonneg", "nonpos"}
 
 
 @dataclass(frozen=True, eq=False)
-class ConicDual(Problem):
+class ConicDual(Program):
     """The Lagrange dual of a program in conic form."""
 
-    declaration: Declaration
+    primal: Declaration
     full: ConicForm  # as declared
     form: ConicForm  # on blocks, without rows that repeat others
     matrices: Mapping[str, Blocks | None]  # the semidefinite variables, and which points are forced together
@@ -85,26 +85,19 @@ class ConicDual(Problem):
         form = replace(form, cones=cones)
         return cls(declaration, full, form, matrices, kept, Unknowns.of(form))
 
-    @property
-    def tex(self) -> Mapping[str, str]:
-        """LaTeX of the program."""
-        slacks = {f"slack {name}": rf"S_{name}(w) = C - A^*(w) \succeq 0" for name in self.matrices}
-        return {"objective": r"d - a^\top w", "cones": r"w \in \mathcal{K}^*", **slacks}
+    @cached_property
+    def declaration(self) -> Declaration:
+        """d − aᵀw over slack matrices that are semidefinite, balances, and multipliers in the dual cones."""
+        w = cp.Variable(self.unknowns.T.shape[1], name="w")  # the multipliers that do not follow from others
+        objective = cp.Maximize(self.form.minorant(self.unknowns.grouped(w, self.form))[2])
+        groups = {name: group if isinstance(group, list) else [group] for name, group in self._groups(w).items()}
+        return Declaration({"w": w}, objective, {name: group for name, group in groups.items() if group})
 
-    def variables(self) -> dict[str, cp.Variable]:
-        """The multipliers that do not follow from others."""
-        return {"w": cp.Variable(self.unknowns.T.shape[1], name="w")}
-
-    def objective(self, w: cp.Variable) -> cp.Maximize:  # type: ignore[override]
-        """d − aᵀw."""
-        return cp.Maximize(self.form.minorant(self.unknowns.grouped(w, self.form))[2])
-
-    def constraints(self, w: cp.Variable) -> dict[str, Any]:  # type: ignore[override]
-        """Slack matrices are semidefinite, the rest balances, multipliers are in the dual cones."""
+    def _groups(self, w: cp.Variable) -> dict[str, Any]:
         grouped = self.unknowns.grouped(w, self.form)
         gradient, left, _ = self.form.minorant(grouped)
         groups: dict[str, Any] = {}
-        for name, variable in self.declaration.variables.items():
+        for name, variable in self.primal.variables.items():
             if name in self.matrices:
                 order = int(np.sqrt(len(self.form.c[name])))
                 groups[f"slack {name}"] = cp.reshape(gradient[name], (order, order), order="F") >> 0
@@ -200,7 +193,7 @@ class ConicDualLift(Lift):
 
     def point(self, values: Values, duals: Values) -> tuple[dict[str, Any], dict[str, Any]]:
         """Exchange unknowns and multipliers."""
-        dual, declaration = self.dual, self.dual.declaration
+        dual, declaration = self.dual, self.dual.primal
         lifted: dict[str, Any] = {}
         for name, variable in declaration.variables.items():
             if name in dual.matrices:
@@ -233,7 +226,7 @@ class ConicDualLift(Lift):
 
     def _multiplier(self, term: Any, w: list[list[np.ndarray]], gradient: dict[str, np.ndarray]) -> Any:
         """Return the multiplier of a constraint; the first that a matrix is semidefinite takes the whole slack."""
-        owner = semidefinite_variable(term, self.dual.declaration.variables)
+        owner = semidefinite_variable(term, self.dual.primal.variables)
         if owner is not None:
             return gradient.pop(owner, np.zeros(term.size)).reshape(term.shape, order="F")
         parts = w[self.dual.full.owners[term.id]]
@@ -271,7 +264,7 @@ def _is_restricted(variable: cp.Variable) -> bool:
 
 
 def _balanced(rest: Any, variable: cp.Variable) -> Any:
-    """Return that no value of a variable is worth anything, be it of any sign, of one, or semidefinite."""
+    """Require the gradient to vanish, or to have the sign its variable allows."""
     if variable.attributes["PSD"]:
         return cp.reshape(rest, variable.shape, order="F") >> 0
     if variable.is_nonneg():

@@ -25,9 +25,9 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from ..errors import InfeasibleProblem, ReductionRefused
-from ..linear_sdp import FixedEntry, LinearSDP, Rows
-from ..matrices import Stiffened, congruent
-from ..problem import Problem
+from ..numerics.matrices import Stiffened, congruent
+from ..programs.base import Program
+from ..programs.linear_sdp import FixedEntry, LinearSDP, Rows
 from .base import Lift, Reduced, Reduction, Values
 
 # Multipliers lifted to the original problem add STIFFNESS times the Laplacian of the forced pairs to the
@@ -41,9 +41,9 @@ class Contraction(Reduction):
 
     name = "contraction"
 
-    def apply(self, problem: Problem) -> Reduced:
-        """Return the problem on blocks."""
-        original = problem.linear_sdp()
+    def reduce(self, program: Program) -> Reduced:
+        """Return the program on blocks."""
+        original: LinearSDP = program.linear_sdp()
         forced = [*_forced_by_entries(original), *_forced_by_distance(original)]
         n = original.n
         i, j = np.array([pair.points for pair in forced], dtype=int).reshape(-1, 2).T
@@ -57,7 +57,8 @@ class Contraction(Reduction):
         stiffening = np.zeros(len(original.b))
         for pair in forced:
             np.add.at(stiffening, list(pair.rows), pair.weights)
-        return Reduced(contracted, ContractionLift(original, contracted, blocks, row_map, factors, stiffening))
+        why = "points that the constraints force together become one, repeated rows are dropped"
+        return Reduced(contracted, ContractionLift(original, contracted, blocks, row_map, factors, stiffening), why)
 
 
 @dataclass(frozen=True, eq=False)

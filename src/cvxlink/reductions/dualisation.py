@@ -12,7 +12,6 @@ attained.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -20,12 +19,13 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 
-from ..declaration import Sizes
 from ..errors import ReductionRefused
-from ..factorisation import largest_clique
-from ..linear_sdp import LinearSDP
-from ..problem import Problem
-from ..status import Status
+from ..model.declaration import Declaration, Sizes
+from ..numerics.factorisation import largest_clique
+from ..programs.base import Program
+from ..programs.declared import SpecialProgram
+from ..programs.linear_sdp import LinearSDP
+from ..programs.status import Status
 from .base import Lift, Reduced, Reduction, Values
 from .conic_dual import ConicDual, ConicDualLift
 
@@ -35,54 +35,48 @@ class Dualisation(Reduction):
 
     name = "dualisation"
 
-    def apply(self, problem: Problem) -> Reduced:
+    def reduce(self, program: Program) -> Reduced:
         """Return the dual program; of a program that is not linear, that of its conic form."""
         try:
-            primal = problem.linear_sdp()
+            primal: LinearSDP = program.linear_sdp()
         except ReductionRefused as refusal:
-            if problem.structure is not None or not problem.convex:
-                raise
-            try:
-                conic = ConicDual.of(problem.declare())
-            except ReductionRefused as other:
-                reasons = dict.fromkeys([str(refusal), str(other)])
-                raise ReductionRefused(", and ".join(reasons)) from refusal
-            return Reduced(conic, ConicDualLift(conic))
+            return _conic_dual(program, str(refusal))
         if not len(primal.b):
             raise ReductionRefused("it has no constraint but semidefiniteness, so there are no multipliers")
         dual = DualSDP(primal)
-        return Reduced(dual, DualLift(dual))
+        return Reduced(dual, DualLift(dual), "one unknown per constraint instead of one per entry")
+
+
+def _conic_dual(program: Program, not_linear: str) -> Reduced:
+    if isinstance(program, SpecialProgram) or not program.convex:
+        raise ReductionRefused(not_linear)
+    try:
+        dual = ConicDual.of(program.declaration)
+    except ReductionRefused as other:
+        reasons = dict.fromkeys([not_linear, str(other)])
+        raise ReductionRefused(", and ".join(reasons)) from other
+    why = "unknowns for constraints and for what is not linear, instead of one per entry"
+    if dual.merges_points:
+        why += "; points that the constraints force together become one"
+    return Reduced(dual, ConicDualLift(dual), why, dual.merges_points)
 
 
 @dataclass(frozen=True, eq=False)
-class DualSDP(Problem):
+class DualSDP(Program):
     """The Lagrange dual of a linear semidefinite program: a linear matrix inequality."""
 
     primal: LinearSDP
 
-    @property
-    def tex(self) -> Mapping[str, str]:
-        """LaTeX of the program."""
-        return {
-            "objective": r"b^\top y",
-            "slack": r"S(y) = C - \sum_r y_r A_r \succeq 0",
-            "sign": r"y_r \le 0 \quad \text{for the inequalities}",
-        }
+    suits_sdp_codes = True
 
-    def variables(self) -> dict[str, cp.Variable]:
-        """One multiplier a row."""
-        return {"y": cp.Variable(len(self.primal.b), name="y")}
-
-    def objective(self, y: cp.Variable) -> cp.Maximize:  # type: ignore[override]
-        """bᵀy."""
-        return cp.Maximize(self.primal.b @ y + self.primal.offset)
-
-    def constraints(self, y: cp.Variable) -> dict[str, Any]:  # type: ignore[override]
-        """S(y) ⪰ 0, and the signs of the multipliers of inequalities."""
-        n = self.primal.n
+    @cached_property
+    def declaration(self) -> Declaration:
+        """bᵀy over S(y) ⪰ 0, with the signs of the multipliers of inequalities."""
+        n, y = self.primal.n, cp.Variable(len(self.primal.b), name="y")
         S = cp.reshape(self.primal.C.toarray().ravel() - self.primal.A.T @ y, (n, n), order="C")
         signed = np.flatnonzero(self.primal.is_inequality)
-        return {"slack": S >> 0, "sign": [y[signed] <= 0] if len(signed) else []}
+        groups = {"slack": [S >> 0], **({"sign": [y[signed] <= 0]} if len(signed) else {})}
+        return Declaration({"y": y}, cp.Maximize(self.primal.b @ y + self.primal.offset), groups)
 
     @property
     def sizes(self) -> Sizes:

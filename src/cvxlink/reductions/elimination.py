@@ -19,9 +19,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..errors import InvalidInput, ReductionRefused
-from ..linear_sdp import LinearSDP, Rows
-from ..matrices import congruent
-from ..problem import Problem
+from ..numerics.matrices import congruent
+from ..programs.base import Program
+from ..programs.linear_sdp import LinearSDP, Rows
 from .base import Lift, Reduced, Reduction, Values
 
 
@@ -30,9 +30,9 @@ class Elimination(Reduction):
 
     name = "elimination"
 
-    def apply(self, problem: Problem) -> Reduced:
-        """Return the problem on the constrained points."""
-        original = problem.linear_sdp()
+    def reduce(self, program: Program) -> Reduced:
+        """Return the program on the constrained points."""
+        original: LinearSDP = program.linear_sdp()
         kept = original.constrained_points
         if len(kept) == original.n:
             raise ReductionRefused("every point is in some constraint")
@@ -44,7 +44,8 @@ class Elimination(Reduction):
             raise ReductionRefused(f"the cost is not positive definite on the points it would drop: {error}") from error
         rows = tuple(_renumbered(g, original.n, kept) for g in original.rows)
         seed = replace(original, C=sp.csr_array(cost), rows=rows)
-        return Reduced(seed, EliminationLift(original, seed))
+        why = "points that no constraint mentions follow from the others"
+        return Reduced(seed, EliminationLift(original, seed), why)
 
 
 @dataclass(frozen=True, eq=False)

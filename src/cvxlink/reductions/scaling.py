@@ -15,9 +15,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..errors import ReductionRefused
-from ..linear_sdp import LinearSDP
-from ..matrices import scaled
-from ..problem import Problem
+from ..numerics.matrices import scaled
+from ..programs.base import Program
+from ..programs.linear_sdp import LinearSDP
 from .base import Lift, Reduced, Reduction, Values
 
 # Between these, the solvers' own equilibration does as well.
@@ -29,9 +29,9 @@ class Scaling(Reduction):
 
     name = "scaling"
 
-    def apply(self, problem: Problem) -> Reduced:
-        """Return the problem with costs and right-hand sides of size one."""
-        sdp = problem.linear_sdp()
+    def reduce(self, program: Program) -> Reduced:
+        """Return the program with costs and right-hand sides of size one."""
+        sdp: LinearSDP = program.linear_sdp()
         gamma, beta = _scale(sdp.C.data), _scale(sdp.b)
         if gamma == beta == 1:
             raise ReductionRefused("costs and right-hand sides are of moderate size")
@@ -43,7 +43,8 @@ class Scaling(Reduction):
             offset=sdp.offset / gamma / beta,
             unit=sdp.unit / gamma / beta,
         )
-        return Reduced(scaled, ScalingLift(sdp, gamma, beta))
+        why = "costs and right-hand sides divided by the largest, as the solvers' absolute tolerances need"
+        return Reduced(scaled, ScalingLift(sdp, gamma, beta), why)
 
 
 def _scale(numbers: np.ndarray) -> float:

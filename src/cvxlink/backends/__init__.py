@@ -1,1 +1,0 @@
-"""Backends: each takes a declared program and returns an attempt at it."""

@@ -1,0 +1,130 @@
+"""What is proven about an answer; the proofs are in :mod:`cvxlink.certificates` and beside the methods."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What is proven about an answer.
+
+    Attributes
+    ----------
+    value : float
+        The declared objective at the point.
+    lower_bound : float or None
+        A number that no feasible point of the problem goes below.
+    upper_bound : float or None
+        The value of an exactly feasible point near the answer, where one could be made.
+    gap, relative_gap : float or None
+        upper_bound (without one: value) − lower_bound, and that divided by ``1 + |value|``.
+    violations : dict
+        The largest violation in each named group of constraints: absolute for rows, −λ_min for semidefinite ones.
+    min_eigenvalue : float or None
+        The least eigenvalue over the semidefinite constraints.
+    dimacs : tuple of six floats or None
+        The DIMACS errors of the original problem, with largest absolute entries in the denominators.
+    basis : str
+        Where the bound comes from, or why there is none.
+    conditions : dict
+        Other numbers that speak for optimality, in words: all are zero, or of the right sign, at the solution.
+    distance : float or None
+        A proven bound on the distance to the solution, in the Frobenius norm.
+    scale, cost_scale, norm : float
+        The largest entry of the point and of the costs (at most 1), and the norm of the point: what violations, gap
+        and distance are judged against.
+    sensitivity : float or None
+        What the multipliers say the violations are worth, on blocks: ``Σ|y_r||residual_r|`` − min(0, λ_min(K)) tr S,
+        plus what averaging over blocks changes. It stands in for the upper bound where there is none.
+    """
+
+    value: float
+    violations: dict[str, float]
+    lower_bound: float | None = None
+    upper_bound: float | None = None
+    min_eigenvalue: float | None = None
+    dimacs: tuple[float, ...] | None = None
+    basis: str = ""
+    scale: float = field(default=1.0, repr=False)
+    cost_scale: float = field(default=1.0, repr=False)
+    sensitivity: float | None = field(default=None, repr=False)
+    conditions: dict[str, float] = field(default_factory=dict)
+    distance: float | None = None
+    norm: float = field(default=1.0, repr=False)
+
+    @property
+    def gap(self) -> float | None:
+        """How far apart the bounds on the optimum are."""
+        if self.lower_bound is None:
+            return None
+        return (self.value if self.upper_bound is None else self.upper_bound) - self.lower_bound
+
+    @property
+    def relative_gap(self) -> float | None:
+        """The gap divided by ``1 + |value|``."""
+        return None if self.gap is None else self.gap / (1 + abs(self.value))
+
+    @property
+    def largest_violation(self) -> float:
+        """The largest of the violations."""
+        return max(self.violations.values(), default=0.0)
+
+    def holds(self, accuracy: float, weigh_violations: bool = True) -> bool:
+        """Whether violations, and the gap where there is a bound, are at most ``accuracy``.
+
+        Violations are taken relative to the largest entry of the point, the gap relative to ``|value|`` plus the
+        largest cost (or plus one, if that is less), so that tiny weights do not make everything pass. Without an upper
+        bound the ``sensitivity`` must be as small as the gap, unless ``weigh_violations`` is off. A distance to the
+        solution, where it is known, is taken relative to the norm of the point.
+        """
+        feasible = self.largest_violation <= accuracy * max(self.scale, 1e-6)
+        # Absolute values: below its bound a value is as wrong as above it, the point is then not feasible.
+        size = self.cost_scale + abs(self.value)
+        slips = [] if self.gap is None else [abs(self.gap) / size]
+        if self.upper_bound is not None:
+            slips.append(abs(self.upper_bound - self.value) / size)
+        elif self.sensitivity is not None and weigh_violations:
+            slips.append(self.sensitivity / size)
+        if self.distance is not None:
+            slips.append(self.distance / self.norm if self.distance else 0.0)
+        return bool(feasible and max(slips, default=0.0) <= accuracy and np.isfinite(self.value))
+
+    @property
+    def summary(self) -> str:
+        """What stands against the answer, in one line."""
+        text = f"largest violation {self.largest_violation:.1e}"
+        if self.gap is not None:
+            text += f", relative gap {self.relative_gap:.1e} (gap {self.gap:.1e}, value {self.value:.1e})"
+        if self.distance is not None:
+            text += f", within {self.distance:.1e} of the solution"
+        if self.upper_bound is None and self.sensitivity is not None:
+            text += f", violations worth {self.sensitivity:.1e} by their multipliers"
+        return text
+
+    def __str__(self) -> str:
+        lines = [f"value          {self.value:.10g}"]
+        if self.upper_bound is not None:
+            lines.append(f"upper bound    {self.upper_bound:.10g}   (the answer made exactly feasible)")
+        if self.lower_bound is not None:
+            lines.append(f"lower bound    {self.lower_bound:.10g}   ({self.basis})")
+            lines.append(f"gap            {self.gap:.2e}   relative {self.relative_gap:.2e} = gap / (1 + |value|)")
+            if self.upper_bound is None and self.distance is None:
+                lines.append(
+                    "               measured from the value: no exactly feasible point could be made of the answer"
+                )
+        else:
+            lines.append(f"lower bound    none: {self.basis}")
+        if self.distance is not None:
+            lines.append(f"distance       {self.distance:.2e}   at most, to the solution; its norm is {self.norm:.4g}")
+        for name, number in self.conditions.items():
+            lines.append(f"condition      {number:.2e}   {name}")
+        for name, violation in self.violations.items():
+            lines.append(f"violation      {violation:.2e}   {name}")
+        if self.min_eigenvalue is not None:
+            lines.append(f"least eigenvalue {self.min_eigenvalue:.2e}")
+        if self.dimacs is not None:
+            lines.append("DIMACS errors  " + "  ".join(f"{e:.1e}" for e in self.dimacs) + "   (max-norms)")
+        return "\n".join(lines)

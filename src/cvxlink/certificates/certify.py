@@ -1,0 +1,99 @@
+"""Certificates: what can be proven about an answer, whoever computed it.
+
+Everything is recomputed on the declared program from the point and the multipliers alone. A program of a special kind
+may bring a proof of its own; linear semidefinite programs have theirs in :mod:`cvxlink.certificates.linear_sdp`; any
+other convex program gets a bound from its multipliers (:mod:`cvxlink.certificates.lagrangian`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..errors import InfeasibleProblem, InvalidInput, ReductionRefused
+from ..model.declared import declared_variables
+from ..numerics.matrices import Arrays, Congruence
+from ..numerics.separable import PropagatedLinks
+from ..programs.base import Program
+from ..programs.declared import SpecialProgram
+from .certificate import Certificate
+from .lagrangian import lower_bound
+from .linear_sdp import certify_linear_sdp
+from .violations import checked_point, violations_of
+
+NOT_FINITE = "the point holds NaN or infinity"
+
+
+def certify_program(program: Program, values: Mapping[str, Any], duals: Mapping[str, Any] | None = None) -> Certificate:
+    """Return what a point, and multipliers if there are any, prove about a program."""
+    if not isinstance(values, Mapping) or not isinstance(duals, Mapping | None):
+        raise InvalidInput("values and multipliers are given by name, as dictionaries")
+    values, duals = _stored(values), _stored(duals or {})
+    if isinstance(program, SpecialProgram) and program.proof is not None:
+        point = checked_point(declared_variables(program.problem), values, keep_products=True)
+        if not _is_finite(point):
+            return Certificate(float("nan"), {}, basis=NOT_FINITE, scale=0.0)
+        return program.proof(program.data, point, duals)
+    try:
+        sdp = program.linear_sdp()
+    except ReductionRefused:
+        return _certify_declared(program, values, duals)
+    K = values.get(sdp.variable)
+    if isinstance(K, Congruence):  # the rows stand for the constraints: nothing of order n × n is ever built
+        return certify_linear_sdp(sdp, K, duals, sdp.value(K), {})
+    declaration = program.declaration
+    point = checked_point(declaration.variables, values)
+    if not _is_finite(point):
+        return _nothing_proven(program)
+    violations, _ = violations_of(declaration, point)
+    K = point[sdp.variable]
+    return certify_linear_sdp(sdp, (K + K.T) / 2, duals, float(declaration.objective.value), violations)
+
+
+def _certify_declared(program: Program, values: Mapping[str, Any], duals: Mapping[str, Any]) -> Certificate:
+    """Show the violations, and bound the optimum from the multipliers where the program is convex."""
+    declaration = program.declaration
+    point = checked_point(declaration.variables, values)
+    if not _is_finite(point):
+        return _nothing_proven(program)
+    violations, eigenvalue = violations_of(declaration, point)
+    value = float(declaration.objective.value)
+    bound, sensitivity, cost_scale = None, None, 1.0
+    basis = "the program is not convex; it was searched, not proven"
+    if program.convex:
+        try:
+            bound, basis, sensitivity, cost_scale = lower_bound(declaration, point, duals, violations)
+        except (ReductionRefused, InfeasibleProblem) as reason:
+            basis = str(reason)
+    return Certificate(
+        value,
+        violations,
+        bound,
+        min_eigenvalue=eigenvalue,
+        basis=basis,
+        scale=max(float(abs(v).max()) for v in point.values()),
+        cost_scale=cost_scale,
+        sensitivity=sensitivity,
+    )
+
+
+def _nothing_proven(program: Program) -> Certificate:
+    return Certificate(float("nan"), dict.fromkeys(program.declaration.constraints, np.inf), basis=NOT_FINITE)
+
+
+def _is_finite(point: Mapping[str, Any]) -> bool:
+    parts = [part for v in point.values() for part in _parts(v)]
+    return all(np.isfinite(part.data if sp.issparse(part) else part).all() for part in parts)
+
+
+def _parts(value: Any) -> tuple[Any, ...]:
+    if isinstance(value, Congruence):
+        return value.T, value.M
+    return (value.terms.coefficients,) if isinstance(value, PropagatedLinks) else (value,)
+
+
+def _stored(values: Mapping[str, Any]) -> Mapping[str, Any]:
+    return values.stored if isinstance(values, Arrays) else values

@@ -1,0 +1,86 @@
+"""What a declared program says about a point: its value and its violations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+
+from ..errors import InvalidInput
+from ..model.declaration import Declaration
+from ..numerics.least_eigenvalue import least_eigenvalue
+from ..numerics.matrices import Congruence, as_dense
+from ..numerics.separable import PropagatedLinks
+
+
+def checked_point(
+    variables: Mapping[str, cp.Variable], values: Mapping[str, Any], keep_products: bool = False
+) -> dict[str, Any]:
+    """Return the values of the variables as arrays of their shapes; matrices kept as products may stay so."""
+    point: dict[str, Any] = {}
+    for name, variable in variables.items():
+        if name not in values:
+            raise InvalidInput(f"the point has no value for the variable {name}")
+        if (
+            keep_products
+            and isinstance(values[name], Congruence | PropagatedLinks)
+            and values[name].shape == variable.shape
+        ):
+            point[name] = values[name]
+            continue
+        if np.iscomplexobj(values[name]):
+            raise InvalidInput(f"the value of {name} is complex; give real numbers")
+        try:
+            point[name] = np.asarray(as_dense(values[name]), dtype=float)
+        except (TypeError, ValueError) as error:
+            raise InvalidInput(f"the value of {name} must be an array of numbers") from error
+        if point[name].shape != variable.shape:
+            raise InvalidInput(f"{name} has the shape {variable.shape}, but its value {point[name].shape}")
+    return point
+
+
+def violations_of(declaration: Declaration, point: dict[str, np.ndarray]) -> tuple[dict[str, float], float | None]:
+    """Return the largest violation of each group of constraints, and the least eigenvalue over semidefinite ones."""
+    violations: dict[str, float] = {}
+    eigenvalues: list[float] = []
+    for name, variable in declaration.variables.items():
+        value = point[name]
+        # What the variable itself is declared to be, symmetric, non-negative, within bounds; CVXPY projects onto one.
+        lower, upper = variable.get_bounds()
+        beyond = np.maximum(np.maximum(lower - value, value - upper), 0)
+        outside = float(max(np.max(abs(value - variable.project(value))), np.max(beyond)))
+        if outside > 0:
+            violations[f"{name} domain"] = outside
+        if variable.ndim == 2 and variable.is_symmetric():
+            value = (value + value.T) / 2
+        if variable.attributes["PSD"]:
+            eigenvalues.append(least_eigenvalue(value)[0])
+        variable.save_value(value)
+    for name, group in declaration.constraints.items():
+        worst = 0.0
+        for term in group:
+            if isinstance(term, cp.constraints.PSD):
+                matrix = np.asarray(term.args[0].value)
+                eigenvalues.append(least_eigenvalue((matrix + matrix.T) / 2)[0])
+                worst = max(worst, -eigenvalues[-1])
+            else:
+                worst = max(worst, float(np.max(_violation(term))))
+        violations[name] = worst
+    return violations, min(eigenvalues, default=None)
+
+
+def _violation(term: Any) -> Any:
+    """Return by how much a constraint is violated; for cones where CVXPY would ask a solver, by how much they miss."""
+    if isinstance(term, cp.constraints.ExpCone):  # y exp(x/y) ≤ z
+        x, y, z = (np.asarray(arg.value, dtype=float) for arg in term.args)
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            needed = np.where(y > 0, y * np.exp(np.minimum(x / y, 700.0)), np.maximum(x, 0))
+        return np.maximum(np.maximum(needed - z, -y), 0)
+    if isinstance(term, cp.constraints.PowCone3D):  # x^α y^(1−α) ≥ |z|
+        x, y, z = (np.asarray(arg.value, dtype=float) for arg in term.args[:3])
+        alpha = np.asarray(term.alpha.value)
+        reached = np.maximum(x, 0) ** alpha * np.maximum(y, 0) ** (1 - alpha)
+        return np.maximum(np.maximum(abs(z) - reached, np.maximum(-x, -y)), 0)
+    return term.violation()

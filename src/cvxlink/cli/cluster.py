@@ -1,0 +1,270 @@
+"""The work of ``cvxlink cluster`` and ``cvxlink explain``: a file of points, links, a method; labels or a plan."""
+
+from __future__ import annotations
+
+import csv
+import io
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from sklearn.preprocessing import StandardScaler
+
+from ..data.files.atomic import put_in_place, require_new
+from ..data.files.delimited import STANDARD_INPUT
+from ..data.files.links import Pairs, read_links, read_pairs
+from ..data.files.names import PointNames
+from ..data.files.points import PointFile, Roles, read_points
+from ..data.links import Links
+from ..engine.plan import Plan
+from ..engine.problem import Problem
+from ..errors import CvxlinkError, InconsistentLinks, InvalidInput
+from ..estimator.constrained_clustering import ConstrainedClustering
+from ..methods.table import method
+from ..plotting.canvas import matplotlib
+from ..plotting.overview import save_overview
+from .terminal import Stages
+from .words import as_options
+
+
+@dataclass(frozen=True)
+class DataChoices:
+    """Where points and links are, and how to read them."""
+
+    source: str
+    roles: Roles = field(default_factory=Roles)
+    has_header: bool | None = None
+    standardize: bool = True
+    links: Path | None = None
+    must: Path | None = None
+    cannot: Path | None = None
+    one_based: bool = False
+
+    @property
+    def files(self) -> dict[str, Path | None]:
+        """The files that are read, each by what is said about it."""
+        return {
+            "holds the points": Path("/dev/stdin" if self.source == STANDARD_INPUT else self.source),
+            "--links names": self.links,
+            "--must names": self.must,
+            "--cannot names": self.cannot,
+        }
+
+
+@dataclass(frozen=True)
+class MethodChoices:
+    """How to cluster: the parameters of :class:`~cvxlink.ConstrainedClustering` that the command line has."""
+
+    n_clusters: int | None = None
+    method: str = "kp"
+    method_options: Mapping[str, Any] = field(default_factory=dict)
+    n_neighbors: int = 10
+    sigma: float | str = "mean"
+    symmetrize: str = "union"
+    solver: str | None = None
+    form: str | None = None
+    route: str | None = None
+    accuracy: float = 1e-4
+    time_limit: float | None = None
+    random_state: int = 0
+
+    def estimator(self) -> ConstrainedClustering:
+        """Return the estimator, unfitted."""
+        return ConstrainedClustering(**asdict(self))
+
+
+@dataclass(frozen=True, eq=False)
+class OwnData:
+    """Points and links as they were read.
+
+    Attributes
+    ----------
+    file : PointFile
+    X : array, n × d
+        The features, standardised if that was wanted.
+    points : PointNames
+    links : Links
+    standardized : bool
+    constant : tuple of str
+        The features that could not be scaled because they are constant.
+    """
+
+    file: PointFile
+    X: np.ndarray
+    points: PointNames
+    links: Links
+    standardized: bool
+    constant: tuple[str, ...]
+
+    @classmethod
+    def read(cls, choices: DataChoices) -> OwnData:
+        """Read the files."""
+        if sum(str(p) == STANDARD_INPUT for p in (choices.source, choices.links, choices.must, choices.cannot)) > 1:
+            raise InvalidInput("standard input can be read once only; put the points or the links into a file")
+        file = read_points(choices.source, choices.roles, choices.has_header)
+        if len(file.X) == 1:
+            raise InvalidInput(f"{file.where} has one point; clustering needs at least two")
+        points = PointNames(len(file.X), file.names, choices.one_based)
+        links = _read_links(choices, points, len(file.X))
+        if not choices.standardize:
+            return cls(file, file.X, points, links, False, ())
+        spreads = np.ptp(file.X, axis=0)
+        constant = tuple(name for name, spread in zip(file.features, spreads, strict=True) if spread == 0)
+        return cls(file, StandardScaler().fit_transform(file.X), points, links, True, constant)
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What came out of clustering, for a report."""
+
+    data: OwnData
+    choices: MethodChoices
+    fitted: ConstrainedClustering
+    warnings: list[str]
+    seconds: dict[str, float]
+    out: Path | None = None
+    plot: Path | None = None
+
+    @property
+    def labels(self) -> np.ndarray:
+        """The cluster of each point."""
+        return self.fitted.labels_
+
+    @property
+    def classes(self) -> list[str] | None:
+        """The class of each point by its name, where labels were given; empty for a cluster that stands for none."""
+        if self.data.file.labels is None:
+            return None
+        names = [str(name) for name in self.fitted.classes_]
+        if len(names) > self.fitted.n_clusters_:  # then none stands for a class
+            names = []
+        return [names[k] if k < len(names) else "" for k in self.labels.tolist()]
+
+    @property
+    def violated(self) -> list[tuple[str, int, int]]:
+        """The links that the clustering breaks: kind and points."""
+        links, labels = self.data.links, self.labels
+        together = labels[links.must[:, 0]] == labels[links.must[:, 1]]
+        apart = labels[links.cannot[:, 0]] != labels[links.cannot[:, 1]]
+        return [("must", i, j) for i, j in links.must[~together].tolist()] + [
+            ("cannot", i, j) for i, j in links.cannot[~apart].tolist()
+        ]
+
+    def table(self) -> str:
+        """Return the labels as CSV."""
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        classes = self.classes
+        writer.writerow(["point", "cluster"] + (["label"] if classes else []))
+        for row, cluster in enumerate(self.labels.tolist()):
+            writer.writerow([self.data.points[row], cluster] + ([classes[row]] if classes else []))
+        return text.getvalue()
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """What would be solved, and how."""
+
+    data: OwnData
+    problem: Problem
+    plan: Plan
+    warnings: list[str]
+
+
+def cluster(
+    data_choices: DataChoices, choices: MethodChoices, out: Path | None, plot: Path | None, stages: Stages
+) -> Outcome:
+    """Read, solve, cluster; write labels and picture where they are wanted."""
+    plot = plot.with_suffix(".png") if plot is not None and not plot.suffix else plot
+    require_new({"--out": out, "--plot": plot}, data_choices.files)
+    if plot is not None:
+        _require_picture(plot)
+    with put_in_place(out) as new_out, put_in_place(plot) as new_plot:
+        stages.begin("reading")
+        began = perf_counter()
+        data = OwnData.read(data_choices)
+        read = perf_counter()
+        fitted, said = _fitted(data, choices, stages)
+        seconds = {"read": read - began, "fit": perf_counter() - read, **asdict(fitted.solution_.timings)}
+        outcome = Outcome(data, choices, fitted, said, seconds, out, plot)
+        if new_out is not None:
+            new_out.write_text(outcome.table(), encoding="utf-8")
+        if new_plot is not None:
+            stages.begin("drawing")
+            save_overview(new_plot, data.X, data.links, fitted.solution_, fitted.labels_)
+    return outcome
+
+
+def explain(data_choices: DataChoices, choices: MethodChoices, stages: Stages) -> Explanation:
+    """Read, declare and plan; nothing is solved."""
+    stages.begin("reading")
+    data = OwnData.read(data_choices)
+    stages.begin("graph and program")
+    with _heard(data.points) as said:
+        problem, plan = _planned(data, choices)
+    return Explanation(data, problem, plan, said)
+
+
+def _planned(data: OwnData, choices: MethodChoices) -> tuple[Problem, Plan]:
+    """Return the problem that would be solved, and the plan for it."""
+    problem = choices.estimator().declare(data.X, data.file.labels, links=data.links)
+    if type(problem) is not method(choices.method).formulation:  # nothing is known for the method to go by
+        return problem, problem.explain()
+    return problem, problem.explain(choices.solver, choices.form, route=choices.route)
+
+
+def _fitted(data: OwnData, choices: MethodChoices, stages: Stages) -> tuple[ConstrainedClustering, list[str]]:
+    """Return the fitted estimator, and what was warned of."""
+    stages.begin("graph, solving and clustering")
+    with _heard(data.points) as said:
+        progress = stages.step if stages.are_shown else None
+        estimator = choices.estimator().fit(data.X, data.file.labels, links=data.links, progress=progress)
+    return estimator, said
+
+
+@contextmanager
+def _heard(points: PointNames) -> Iterator[list[str]]:
+    """Yield a list that holds, in the end, the warnings as sentences.
+
+    These and errors speak of options, and contradictions name points as the files do.
+    """
+    said: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            yield said
+        except InconsistentLinks as error:
+            raise points.reworded(error) from error
+        except CvxlinkError as error:
+            error.args = (as_options(str(error)), *error.args[1:])
+            raise
+    # Others are about numbers or versions within libraries, and no user can act on them.
+    own = [as_options(str(warning.message)) for warning in caught if issubclass(warning.category, UserWarning)]
+    said += dict.fromkeys(own)
+
+
+def _read_links(choices: DataChoices, points: PointNames, n: int) -> Links:
+    """Return the links of all files together."""
+    must: Pairs = []
+    cannot: Pairs = []
+    if choices.links is not None:
+        must, cannot = read_links(choices.links, points)
+    if choices.must is not None:
+        must = must + read_pairs(choices.must, points)
+    if choices.cannot is not None:
+        cannot = cannot + read_pairs(choices.cannot, points)
+    return Links(n, must, cannot)
+
+
+def _require_picture(path: Path) -> None:
+    """Raise, before anything is solved, if no picture can be drawn or not in that format."""
+    if path.stem == STANDARD_INPUT:
+        raise InvalidInput("a picture does not go to standard output; give --plot the name of a file")
+    kinds = matplotlib("backend_bases").FigureCanvasBase.get_supported_filetypes()
+    if path.suffix.lstrip(".").lower() not in kinds:
+        raise InvalidInput(f"{path} cannot be drawn: pictures end in {', '.join(f'.{kind}' for kind in sorted(kinds))}")

@@ -1,0 +1,269 @@
+"""The commands for data of one's own: ``cvxlink cluster`` and ``cvxlink explain``."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..programs.status import DEFAULT_ACCURACY, Status
+from .terminal import ExitCode, Stages, print_json, said_in_one_sentence, say
+
+if TYPE_CHECKING:
+    from ..data.files.points import Roles
+    from .cluster import DataChoices, MethodChoices
+
+
+class Symmetrize(StrEnum):
+    """How the two directions of an edge become one."""
+
+    union = "union"
+    mean = "mean"
+    mutual = "mutual"
+
+
+def _one_option(text: str) -> tuple[str, Any]:
+    name, equals, value = text.partition("=")
+    if not (equals and name.strip() and value.strip()):
+        raise typer.BadParameter(f"{text!r} is not of the form name=value, such as mu=0.2")
+    return name.strip(), _value(value.strip())
+
+
+def _value(text: str) -> Any:
+    """Return a number, True or False where a word stands for one, and the word otherwise."""
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _column_names(text: str) -> tuple[str, ...]:
+    names = tuple(name.strip() for name in text.split(","))
+    if not all(names):
+        raise typer.BadParameter(f"{text!r} has an empty name; give columns as a,b,c")
+    return names
+
+
+STANDARD_OUTPUT = "-"
+DATA, METHOD, GRAPH, SOLVING, OUTPUT = "Data", "Method", "Graph", "Solving", "Output"
+
+Data = Annotated[str, typer.Argument(help="Points, a line each: CSV, TSV, semicolons or spaces; - is standard input.")]
+LinkFile = Annotated[
+    Path | None,
+    typer.Option("--links", help="Links: i,j,kind with kind must or cannot; or JSON.", rich_help_panel=DATA),
+]
+MustFile = Annotated[Path | None, typer.Option("--must", help="Must-links: i,j.", rich_help_panel=DATA)]
+CannotFile = Annotated[Path | None, typer.Option("--cannot", help="Cannot-links: i,j.", rich_help_panel=DATA)]
+OneBased = Annotated[
+    bool, typer.Option("--one-based", help="Count points from 1, not 0, in links and labels.", rich_help_panel=DATA)
+]
+LabelColumn = Annotated[
+    str | None,
+    typer.Option(help="Labels known for some points; an empty cell, ?, NA or -1: unknown.", rich_help_panel=DATA),
+]
+TruthColumn = Annotated[
+    str | None, typer.Option(help="Classes for scores only; clustering never sees them.", rich_help_panel=DATA)
+]
+IdColumn = Annotated[str | None, typer.Option(help="Names of points, for links and labels.", rich_help_panel=DATA)]
+FeatureColumns = Annotated[
+    str | None,
+    typer.Option("--columns", help="Features to use: a,b,c; by default all other columns.", rich_help_panel=DATA),
+]
+IgnoredColumns = Annotated[
+    list[str] | None,
+    typer.Option("--ignore-column", help="A column not to use, or a,b,c; any number of times.", rich_help_panel=DATA),
+]
+Header = Annotated[
+    bool | None,
+    typer.Option(
+        "--header/--no-header", help="Whether line 1 names the columns; told from it by default.", rich_help_panel=DATA
+    ),
+]
+Standardize = Annotated[
+    bool,
+    typer.Option(
+        "--standardize/--no-standardize", help="Scale features to mean 0 and variance 1.", rich_help_panel=DATA
+    ),
+]
+MethodName = Annotated[
+    str, typer.Option("--method", help="One of those that `cvxlink methods` lists.", rich_help_panel=METHOD)
+]
+Clusters = Annotated[
+    int | None,
+    typer.Option(min=1, help="How many; by default as labels or cannot-links tell.", rich_help_panel=METHOD),
+]
+MethodOptions = Annotated[
+    list[str] | None,
+    typer.Option("--option", help="An option of the method, mu=0.2; any number of times.", rich_help_panel=METHOD),
+]
+Neighbors = Annotated[int, typer.Option(min=1, help="Neighbours of each point.", rich_help_panel=GRAPH)]
+Sigma = Annotated[
+    str, typer.Option(help="Width of the weights: a number, or mean for the mean distance.", rich_help_panel=GRAPH)
+]
+Symmetrizing = Annotated[
+    Symmetrize,
+    typer.Option("--symmetrize", help="Keep an edge if either end, or both, chose it.", rich_help_panel=GRAPH),
+]
+Solver = Annotated[
+    str | None, typer.Option(help="A solver; by default a route of ours where one applies.", rich_help_panel=SOLVING)
+]
+Form = Annotated[str | None, typer.Option(help="One of the forms of the program.", rich_help_panel=SOLVING)]
+Route = Annotated[str | None, typer.Option(help="One of the routes of the program.", rich_help_panel=SOLVING)]
+Accuracy = Annotated[
+    float,
+    typer.Option(min=1e-15, max=0.5, help="Largest violation and relative gap of an answer.", rich_help_panel=SOLVING),
+]
+TimeLimit = Annotated[float | None, typer.Option(min=0.01, help="Seconds for solving.", rich_help_panel=SOLVING)]
+Seed = Annotated[int, typer.Option(min=0, help="The same seed, the same labels.", rich_help_panel=SOLVING)]
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        help="Where the labels go, as CSV; by default, or if it is -, to standard output.", rich_help_panel=OUTPUT
+    ),
+]
+Plot = Annotated[Path | None, typer.Option(help="A picture: links, what was learnt, clusters.", rich_help_panel=OUTPUT)]
+AsJson = Annotated[bool, typer.Option("--json", help="For scripts: JSON on standard output.", rich_help_panel=OUTPUT)]
+
+
+def cluster(
+    data: Data,
+    links: LinkFile = None,
+    must: MustFile = None,
+    cannot: CannotFile = None,
+    one_based: OneBased = False,
+    label_column: LabelColumn = None,
+    truth_column: TruthColumn = None,
+    id_column: IdColumn = None,
+    columns: FeatureColumns = None,
+    ignore_column: IgnoredColumns = None,
+    header: Header = None,
+    standardize: Standardize = True,
+    method: MethodName = "kp",
+    clusters: Clusters = None,
+    option: MethodOptions = None,
+    neighbors: Neighbors = 10,
+    sigma: Sigma = "mean",
+    symmetrize: Symmetrizing = Symmetrize.union,
+    solver: Solver = None,
+    form: Form = None,
+    route: Route = None,
+    accuracy: Accuracy = DEFAULT_ACCURACY,
+    time_limit: TimeLimit = None,
+    seed: Seed = 0,
+    out: Out = None,
+    plot: Plot = None,
+    as_json: AsJson = False,
+) -> None:
+    """Cluster points in a file, with links or labels that are known for some of them.
+
+    cvxlink cluster data.csv --links links.csv --method kp --clusters 3 --out labels.csv
+
+    The labels are a CSV with the columns point and cluster, and label where labels were given. Columns are given by
+    name, or by number counted from 1.
+    """
+    roles = _roles(label_column, truth_column, id_column, columns, ignore_column)
+    asked = _data_choices(data, links, must, cannot, one_based, roles, header, standardize)
+    how = _method_choices(
+        clusters, method, option, neighbors, sigma, symmetrize, solver, form, route, accuracy, time_limit, seed
+    )
+    out = None if out == Path(STANDARD_OUTPUT) else out
+    with said_in_one_sentence():
+        from .cluster import cluster as run
+        from .report import as_json as everything
+        from .report import summary
+
+        with Stages() as stages:
+            outcome = run(asked, how, out, plot, stages)
+        if as_json:
+            print_json(everything(outcome))
+        elif out is None:
+            typer.echo(outcome.table(), nl=False)
+        if not as_json:
+            say(summary(outcome), to_errors=out is None)
+        if outcome.fitted.solution_.status is Status.INACCURATE:
+            raise typer.Exit(ExitCode.INACCURATE)
+
+
+def explain(
+    data: Data,
+    links: LinkFile = None,
+    must: MustFile = None,
+    cannot: CannotFile = None,
+    one_based: OneBased = False,
+    label_column: LabelColumn = None,
+    truth_column: TruthColumn = None,
+    id_column: IdColumn = None,
+    columns: FeatureColumns = None,
+    ignore_column: IgnoredColumns = None,
+    header: Header = None,
+    standardize: Standardize = True,
+    method: MethodName = "kp",
+    clusters: Clusters = None,
+    option: MethodOptions = None,
+    neighbors: Neighbors = 10,
+    sigma: Sigma = "mean",
+    symmetrize: Symmetrizing = Symmetrize.union,
+    solver: Solver = None,
+    form: Form = None,
+    route: Route = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print the program that ``cvxlink cluster`` would solve, in mathematics, and the plan; nothing is solved."""
+    roles = _roles(label_column, truth_column, id_column, columns, ignore_column)
+    asked = _data_choices(data, links, must, cannot, one_based, roles, header, standardize)
+    how = _method_choices(clusters, method, option, neighbors, sigma, symmetrize, solver, form, route)
+    with said_in_one_sentence():
+        from .cluster import explain as run
+        from .report import plan_as_json, summary_of_plan
+
+        with Stages() as stages:
+            explanation = run(asked, how, stages)
+        if as_json:
+            print_json(plan_as_json(explanation))
+        else:
+            say(summary_of_plan(explanation), to_errors=False)
+
+
+def _roles(
+    labels: str | None, truth: str | None, names: str | None, features: str | None, ignored: list[str] | None
+) -> Roles:
+    from ..data.files.points import Roles
+
+    unused = tuple(name for text in ignored or () for name in _column_names(text))
+    return Roles(labels, truth, names, None if features is None else _column_names(features), unused)
+
+
+def _data_choices(
+    source: str,
+    links: Path | None,
+    must: Path | None,
+    cannot: Path | None,
+    one_based: bool,
+    roles: Roles,
+    header: bool | None,
+    standardize: bool,
+) -> DataChoices:
+    from .cluster import DataChoices
+
+    return DataChoices(source, roles, header, standardize, links, must, cannot, one_based)
+
+
+def _method_choices(
+    clusters: int | None,
+    method: str,
+    options: list[str] | None,
+    neighbors: int,
+    sigma: str,
+    symmetrize: Symmetrize,
+    *solving: Any,
+) -> MethodChoices:
+    from .cluster import MethodChoices
+
+    chosen = dict(map(_one_option, options or []))
+    return MethodChoices(clusters, method, chosen, neighbors, _value(sigma), symmetrize.value, *solving)

@@ -1,0 +1,275 @@
+"""The command line."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+from .. import __version__
+from ..errors import CvxlinkError
+from ..solvers.catalogue import KINDS
+from . import cluster_arguments as own_data
+from .terminal import EXIT_CODES, print_json, said_in_one_sentence, say
+
+app = typer.Typer(
+    help="Convex programs for clustering with must-links and cannot-links.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+problems = typer.Typer(help="The library of instances with proven optima.", no_args_is_help=True)
+app.add_typer(problems, name="problems")
+
+Folder = Annotated[Path | None, typer.Option("--folder", help="A folder of TOML files of your own.")]
+Name = Annotated[str, typer.Argument(help="The name of an instance.")]
+Form = Annotated[str | None, typer.Option(help="One of the forms of the problem.")]
+AsJson = Annotated[bool, typer.Option("--json", help="For scripts.")]
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Convex programs for clustering with must-links and cannot-links."""
+
+
+app.command(epilog=EXIT_CODES)(own_data.cluster)
+app.command(epilog=EXIT_CODES)(own_data.explain)
+
+
+@app.command()
+def version() -> None:
+    """Print the version."""
+    _print_version(True)
+
+
+@app.command()
+def demo(
+    out: Annotated[Path, typer.Option(help="Where the picture goes.")] = Path("cvxlink-demo"),
+    time_limit: Annotated[
+        float, typer.Option(min=0.1, help="Seconds each solver may spend on the paper's form.")
+    ] = 8.0,
+) -> None:
+    """Solve PCP on Iris with every installed solver, in the paper's form and in the reduced one."""
+    from .demo import run
+
+    with said_in_one_sentence() as console:
+        run(out, time_limit, console)
+
+
+@app.command()
+def solvers(
+    check: Annotated[bool, typer.Option(help="Try each installed one on small problems.")] = True,
+    as_json: AsJson = False,
+) -> None:
+    """List the solvers there are: installed or not, what they take, and whether they work now."""
+    from ..solvers.table import solvers as table_of_solvers
+
+    with said_in_one_sentence() as console:
+        found = table_of_solvers(check)
+        if as_json:
+            print_json([asdict(solver) for solver in found])
+            return
+        here = [solver for solver in found if solver.installed]
+        table = Table(title="Installed", caption="yes: a problem on ten points came out right just now")
+        for name in ("solver", "version", "kind", "licence", *KINDS, "warm start"):
+            table.add_column(name, overflow="fold", no_wrap=name == "solver")
+        for solver in here:
+            kinds = (solver.works.get(kind, _taken(solver, kind, check)) for kind in KINDS)
+            warm = "yes" if solver.warm_start else "no"
+            table.add_row(solver.name, solver.version, solver.kind, solver.licence, *kinds, warm)
+        console.print(table)
+        lines = ["", "Sizes", *(f"  {solver.name}: {solver.limits}" for solver in here if solver.limits)]
+        mute = [solver.name for solver in here if not solver.reports]
+        lines += ["", f"No iterations or time reported: {', '.join(mute)}"] if mute else []
+        missing = [solver for solver in found if not solver.installed]
+        known = [f"  {s.name} ({', '.join(s.takes)}; {s.licence}): {s.get}" for s in missing if s.licence]
+        others = ", ".join(solver.name for solver in missing if not solver.licence)
+        lines += ["", "Not installed", *known, f"  and what else CVXPY knows: {others}"]
+        console.print("\n".join(lines), highlight=False, markup=False, soft_wrap=True)
+
+
+def _taken(solver: Any, kind: str, check: bool) -> str:
+    return "takes it" if kind in solver.takes and not check else "—"
+
+
+@app.command()
+def methods(as_json: AsJson = False) -> None:
+    """List the methods there are: where from, what kind of program, what they take and yield, and their options."""
+    from ..methods.table import methods as table_of_methods
+
+    with said_in_one_sentence() as console:
+        found = table_of_methods()
+        if as_json:
+            names = ("name", "paper", "program", "forms", "routes", "takes", "yields", "options")
+            print_json([{name: getattr(method, name) for name in names} for method in found])
+            return
+        table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 1, 0))
+        table.add_column(no_wrap=True)
+        table.add_column()
+        for method in found:
+            where_from = f" ({method.paper})" if method.paper else ""
+            options = f"options: {', '.join(method.options)}" if method.options else "no options"
+            about = (
+                f"{method.program}{where_from}\ntakes {method.takes or 'nothing'}; yields {method.yields}\n{options}"
+            )
+            table.add_row(Text(method.name, style="bold"), Text(about))
+        console.print(table)
+        typer.echo("cvxlink cluster data.csv --links links.csv --method srcp --option mu=0.2")
+
+
+@app.command("bring-back")
+def bring_back(
+    program: Annotated[Path, typer.Argument(help="The file that was exported, with its .lift beside it.")],
+    result: Annotated[Path, typer.Argument(help="What a solver made of it: CSDP's, DSDP's or SDPA's result.")],
+    clusters: Annotated[int | None, typer.Option(min=1, help="Cluster, and print the labels.")] = None,
+) -> None:
+    """Lift and certify a result that was computed elsewhere."""
+    from ..engine.exchange import bring_back
+
+    with said_in_one_sentence() as console:
+        solution = bring_back(program, result, strict=False)
+        console.print(str(solution), highlight=False, soft_wrap=True, markup=False)
+        if clusters is not None:
+            typer.echo(" ".join(map(str, solution.cluster(clusters, random_state=0))))
+        if not solution.status.has_answer:
+            raise typer.Exit(1)
+
+
+# ---------------------------------------------------------------------- the library
+
+
+@problems.command("list")
+def list_problems(folder: Folder = None, as_json: AsJson = False) -> None:
+    """List the instances."""
+    from .. import instances as library
+
+    with said_in_one_sentence():
+        good, broken = [], []
+        for name in library.names(folder):
+            try:
+                instance = library.load(name, folder)
+                instance.problem  # noqa: B018 — building it shows what is wrong
+                good.append(instance)
+            except CvxlinkError as error:
+                broken.append(str(error))
+        if as_json:
+            names = ("name", "title", "why", "formulation")
+            print_json([{n: getattr(i, n) for n in names} | {"reference": asdict(i.reference)} for i in good])
+        else:
+            say(str(library.InstanceTable(good)), to_errors=False)
+        for words in broken:
+            say(words, to_errors=as_json, style="red")
+        if broken:
+            raise typer.Exit(1)
+
+
+@problems.command()
+def show(name: Name, folder: Folder = None) -> None:
+    """Show an instance: its program, why it is interesting, its optimum and the proof."""
+    from .. import instances as library
+
+    with said_in_one_sentence() as console:
+        console.print(str(library.load(name, folder)), highlight=False, markup=False, soft_wrap=True)
+
+
+@problems.command()
+def solve(
+    name: Name,
+    folder: Folder = None,
+    solver: Annotated[str | None, typer.Option(help="A solver; by default a route of ours where one applies.")] = None,
+    form: Form = None,
+    route: Annotated[str | None, typer.Option(help="One of the routes of the problem.")] = None,
+    accuracy: Annotated[float, typer.Option(min=1e-15, max=0.5)] = 1e-6,
+    time_limit: Annotated[float | None, typer.Option(min=0.01, help="Seconds.")] = None,
+    memory_limit: Annotated[str | None, typer.Option(help="For example 4GB.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Solve an instance, and compare with its optimum."""
+    from .. import instances as library
+
+    with said_in_one_sentence():
+        instance = library.load(name, folder)
+        solution = instance.problem.solve(
+            solver=solver,
+            form=form,
+            route=route,
+            accuracy=accuracy,
+            time_limit=time_limit,
+            memory_limit=memory_limit,
+            strict=False,
+        )
+        off = instance.reference.off(solution.value)
+        right = solution.status.has_answer and off <= instance.reference.tolerance
+        if as_json:
+            from .report import solution_as_json
+
+            print_json(
+                solution_as_json(solution) | {"reference": asdict(instance.reference), "off": off, "holds": right}
+            )
+        else:
+            verdict = f"off by {off:.1e} of 1 + |value|, {'within' if right else 'more than'} the tolerance"
+            say(f"{solution}\nreference      {instance.reference.value:.12g}   {verdict}", to_errors=False)
+        if not right:
+            raise typer.Exit(1)
+
+
+@problems.command()
+def verify(
+    names: Annotated[list[str] | None, typer.Argument(help="Names of instances; by default all.")] = None,
+    folder: Folder = None,
+    time_limit: Annotated[float, typer.Option(min=0.1, help="Seconds for each solve.")] = 120.0,
+) -> None:
+    """Prove the library again: solve, certify, compare; code 1 if a reference does not hold."""
+    from .. import instances as library
+
+    with said_in_one_sentence() as console:
+        wanted = names or library.names(folder)
+        failed = []
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+        with Progress(*columns, console=console, transient=True) as progress:
+            bar = progress.add_task("proving", total=len(wanted))
+            for verdict in library.verify(wanted, folder, time_limit):
+                gap = "no bound" if verdict.gap is None else f"gap {verdict.gap:.0e}"
+                text = f"{verdict.value:.10g}, {gap}" if verdict.holds else verdict.words
+                mark = "holds" if verdict.holds else "FAILS"
+                line = f"{verdict.name:<28} {mark}  {verdict.seconds:5.1f} s  {text}"
+                progress.console.print(line, highlight=False, markup=False, soft_wrap=True)
+                progress.update(bar, advance=1, description=verdict.name)
+                if not verdict.holds:
+                    failed.append(verdict.name)
+        console.print(f"{len(wanted) - len(failed)} of {len(wanted)} hold", highlight=False)
+        if failed:
+            console.print(f"not proven: {', '.join(failed)}", style="red", highlight=False)
+            raise typer.Exit(1)
+
+
+@problems.command()
+def export(
+    name: Name,
+    out: Annotated[Path | None, typer.Option(help="NAME.dat-s by default; *.cbf for the other format.")] = None,
+    form: Form = None,
+    presolve: Annotated[bool, typer.Option(help="Make it smaller first.")] = True,
+    folder: Folder = None,
+) -> None:
+    """Write the program of an instance to a file for solvers elsewhere."""
+    from .. import instances as library
+
+    with said_in_one_sentence() as console:
+        path = library.load(name, folder).problem.export(out or Path(f"{name}.dat-s"), form, presolve)
+        words = f"{path}, and {path.name}.lift, with which `cvxlink bring-back` reads a result"
+        console.print(words, highlight=False, soft_wrap=True)

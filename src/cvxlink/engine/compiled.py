@@ -1,0 +1,78 @@
+"""Programs that are compiled once and solved many times, with other numbers: bounds, weights, mu.
+
+CVXPY then only puts new values for its parameters into the matrices it compiled (Agrawal, Amos, Barratt, Boyd, Diamond
+& Kolter 2019, "disciplined parametrized programming"), and a solver that can starts from its last answer.
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import replace
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+
+from ..errors import FormUnavailable, InvalidInput
+from ..numerics.threads import threads_in_use
+from ..solvers.catalogue import choose_solver, require_solver, solver_options
+from ..solvers.route import Resources
+from ..solvers.through_cvxpy import call_cvxpy, interpreted
+from .formulation import Formulation, checked_program
+from .options import Options
+from .plan import Plan
+from .solution import Solution
+from .solve import finished
+
+
+class Prepared:
+    """A problem whose program is compiled once; see :meth:`cvxlink.Problem.prepare`."""
+
+    def __init__(self, problem: Formulation, options: Options) -> None:
+        name = type(problem).__name__
+        if not problem.adjustable:
+            raise FormUnavailable(f"{name} has no numbers that may change in a compiled program; make a new problem")
+        self.problem, self.accuracy = problem, options.accuracy
+        solver = options.solver
+        self.solver, self.why = (
+            (require_solver(solver), "as asked for") if solver else choose_solver(checked_program(problem))
+        )
+        self.options = solver_options(self.solver, options.accuracy, None, options.solver_options or {})
+        self._parameters: dict[str, cp.Parameter] = {}
+        template = copy.copy(problem)
+        object.__setattr__(template, "_stand_in", self._stand_in)
+        self._declaration = template.declaration
+        self._compiled = self._declaration.to_cvxpy()
+        assert self._compiled.is_dpp()
+
+    def _stand_in(self, name: str, value: Any) -> Any:
+        """Return the CVXPY parameter that stands for a number, or for several, of the formulation."""
+        if not np.size(value):  # of links there are none, for example
+            return value
+        if name not in self._parameters:
+            positive = bool(np.min(value) >= 0)
+            self._parameters[name] = cp.Parameter(np.shape(value), nonneg=positive, name=name, value=value)
+        return self._parameters[name]
+
+    def solve(self, strict: bool = True, verbose: bool = False, **changes: Any) -> Solution:
+        """Solve with other numbers, fields of the problem by name; those not named stay as they were at first."""
+        for field in changes:
+            if field not in self.problem.adjustable:
+                raise InvalidInput(
+                    f"{field!r} cannot change in a compiled program; {', '.join(self.problem.adjustable)} can, for "
+                    f"anything else make a new problem",
+                    field,
+                )
+        problem = replace(self.problem, **changes)  # type: ignore[type-var]
+        for name, parameter in self._parameters.items():
+            value = getattr(problem, name)
+            if np.shape(value) != parameter.shape:
+                raise InvalidInput(
+                    "these numbers make another program, not the same with other numbers; make a new problem"
+                )
+            parameter.value = value
+        raw = call_cvxpy(self._declaration, self.solver, {**self.options, "warm_start": True}, verbose, self._compiled)
+        attempt = replace(interpreted(raw, self.solver), resources=Resources(threads_in_use()))
+        why = f"{self.why}; compiled once"
+        plan = Plan(problem, (), checked_program(problem), why, form=problem.about.form, solver=self.solver)
+        return finished(plan, attempt, self.accuracy, dict(self.options), strict=strict)

@@ -1,0 +1,116 @@
+r"""The resampling ensemble: many links, a few at a time.
+
+A program that enforces links grows with them. The paper on KP suggests to draw bootstrap subsets of the links, solve
+for each, and combine. Here the kernels are averaged, through their factors:
+
+.. math:: K = \frac1S \sum_s B_s B_s^\top = B B^\top, \qquad B = \frac{1}{\sqrt S} (B_1, \dots, B_S).
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from functools import cached_property
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+
+from ..certificates.certificate import Certificate
+from ..data.links import Links
+from ..errors import InaccurateWarning, InvalidInput
+from ..numerics.checks import as_count, as_generator
+from ..numerics.matrices import Congruence
+from ..numerics.threads import threads_for
+from ..programs.status import Status
+from .formulation import Formulation
+from .learnt import Learnt
+from .learnt_kernel import LearntKernel
+
+# Draws of one subset before giving up on finding one that a formulation can take.
+MOST_DRAWS = 100
+
+
+@dataclass(frozen=True, eq=False)
+class Member:
+    """One subset of the links and what was learnt from it."""
+
+    links: Links
+    status: Status
+    value: float
+    certificate: Certificate | None
+    factor: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Ensemble(LearntKernel):
+    """The average of kernels learnt from subsets of the links; it clusters and extends like a solution."""
+
+    problem: Formulation
+    members: tuple[Member, ...]
+
+    @cached_property
+    def learnt(self) -> Learnt:
+        """The average kernel."""
+        stacked = np.hstack([member.factor for member in self.members])
+        return Learnt(kernel=Congruence(stacked, np.eye(stacked.shape[1]) / len(self.members)))
+
+    def __str__(self) -> str:
+        sizes = [len(member.links) for member in self.members]
+        gaps = [m.certificate.relative_gap for m in self.members if m.certificate and m.certificate.relative_gap]
+        largest = f", largest certified relative gap {max(gaps):.1e}" if gaps else ""
+        return (
+            f"Ensemble of {len(sizes)} {type(self.problem).__name__} kernels, "
+            f"{min(sizes)} to {max(sizes)} links each{largest}"
+        )
+
+    __repr__ = __str__
+
+
+def solve_resampled(
+    problem: Any,
+    n_subsets: int,
+    n_links: int,
+    random_state: Any,
+    n_jobs: int | None,
+    options: dict[str, Any],
+) -> Ensemble:
+    """Solve on bootstrap subsets of the links; see :meth:`LinkedGraphProblem.solve_resampled`."""
+    count, n_links = as_count(n_subsets, "n_subsets", 1), as_count(n_links, "n_links", 1)
+    if not problem.about.kernel:
+        raise InvalidInput(
+            f"{type(problem).__name__} yields no kernels to average; it takes all links at once: solve()"
+        )
+    if not len(problem.links):
+        raise InvalidInput("there are no links to draw from")
+    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral) or n_jobs == 0):
+        raise InvalidInput(f"n_jobs must be None or a whole number other than 0, not {n_jobs!r}")
+    rng = as_generator(random_state)
+    # Everything random is drawn here, so the result does not depend on who computes what.
+    problems = [_subproblem(problem, n_links, rng) for _ in range(count)]
+    jobs = None if n_jobs is None else min(int(n_jobs), count)
+    members = Parallel(n_jobs=jobs)(delayed(_member)(subproblem, options) for subproblem in problems)
+    short = sum(member.status is not Status.OPTIMAL for member in members)
+    if short:
+        warnings.warn(f"{short} of {count} kernels are less accurate than asked for", InaccurateWarning, stacklevel=3)
+    return Ensemble(problem, tuple(members))
+
+
+def _subproblem(problem: Any, n_links: int, rng: np.random.Generator) -> Any:
+    """Draw links until the formulation takes them: KP needs one in every component of the graph."""
+    refusal = None
+    for _ in range(MOST_DRAWS):
+        try:
+            return replace(problem, links=problem.links.bootstrap(n_links, rng))
+        except InvalidInput as error:
+            refusal = error
+    raise InvalidInput(f"subsets of {n_links} links do not do; draw more for each: {refusal}") from refusal
+
+
+def _member(problem: Any, options: dict[str, Any]) -> Member:
+    # One thread each: sums then come in the same order whether many are solved at once or one after the other.
+    with warnings.catch_warnings(), threads_for(1):
+        warnings.simplefilter("ignore", InaccurateWarning)  # said once, for all of them
+        solution = problem.solve(**options)
+        return Member(problem.links, solution.status, solution.value, solution.certificate, solution.factor)

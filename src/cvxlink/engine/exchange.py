@@ -1,0 +1,172 @@
+"""Programs out to files, and results back in: compile, write, and later read, lift, certify.
+
+Beside the file of a program lies another, with ``.lift`` added to its name, that remembers the problem it was made of.
+A result computed anywhere can then be brought back as a :class:`~cvxlink.Solution` of that problem.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+
+from ..errors import InfeasibleProblem, InvalidFile, InvalidInput, SolverUnavailable
+from ..programs.status import DEFAULT_ACCURACY
+from ..solvers.executables import ELIMINATED, ConeProgramSolver, unpacked
+from ..solvers.files.cbf import write_cbf
+from ..solvers.files.cone_program import ConeProgram, Eliminated
+from ..solvers.files.sdpa import Result, read_result, write_sdpa
+from ..solvers.through_cvxpy import LARGEST_SQUARE, RawResult, interpreted, order_of_quadratic_terms
+from .formulation import Formulation
+from .options import Options
+from .plan import Plan, make_plan
+from .solution import Solution
+from .solve import finished
+
+WRITERS = {".dat-s": write_sdpa, ".cbf": write_cbf}
+# A result that is further off than this is not one of this program.
+FITS = 1e-2
+
+
+def export(problem: Formulation, path: Any, form: str | None = None, presolve: bool = True) -> Path:
+    """Write the program that a solver would be given to a file; see :meth:`cvxlink.Problem.export`."""
+    path = as_path(path)
+    suffix = format_of(path)
+    compiled = _Compiled.of(problem, form, presolve)
+    try:
+        remembered = pickle.dumps((compiled.digest, problem, form, presolve))
+    except Exception as error:  # pickling runs the code of whatever objects the problem holds
+        raise InvalidInput(
+            f"the problem cannot be kept beside its program, as it cannot be pickled: {error}"
+        ) from error
+    try:
+        WRITERS[suffix](compiled.eliminated.program, path)
+        _lift(path).write_bytes(remembered)
+    except OSError as error:
+        raise InvalidInput(f"{path} cannot be written: {error.strerror}; name another place") from error
+    return path
+
+
+def bring_back(program: Any, result: Any, accuracy: float | None = DEFAULT_ACCURACY, strict: bool = True) -> Solution:
+    """Return a result that was computed elsewhere as a solution of the problem it belongs to: lifted and certified.
+
+    Parameters
+    ----------
+    program : path
+        The file that :meth:`cvxlink.Problem.export` wrote; what is read is the file beside it, ``.lift`` added to its
+        name. As that is a pickle, open only those you trust.
+    result : path
+        As CSDP and DSDP write it, x in the first line and then lines "matrix block i j value" with X as matrix 1 and Y
+        as matrix 2, or as SDPA does.
+    accuracy, strict
+        As in :meth:`cvxlink.Problem.solve`.
+    """
+    path, result = as_path(program), as_path(result)
+    format_of(path)
+    try:
+        digest, problem, form, presolve = pickle.loads(_lift(path).read_bytes())
+    except FileNotFoundError:
+        raise InvalidFile(
+            f"there is no {_lift(path)}, which export wrote beside the program; keep the two together"
+        ) from None
+    except Exception as error:  # a pickle that was cut short or is none may raise anything
+        raise InvalidFile(f"{_lift(path)} is not what export wrote beside the program: {error}") from error
+    if not isinstance(problem, Formulation):
+        raise InvalidFile(f"{_lift(path)} is not what export wrote beside the program")
+    compiled = _Compiled.of(problem, form, presolve)
+    if compiled.digest != digest:
+        raise InvalidFile(f"{path.name} was exported by other versions of cvxlink or CVXPY; export it again")
+    found = read_result(result, compiled.eliminated.program)
+    _require_fit(found, compiled.eliminated.program, result)
+    return compiled.solution(found, result, accuracy, strict)
+
+
+def as_path(given: Any) -> Path:
+    """Return a path, or say that it is none."""
+    try:
+        return Path(given)
+    except TypeError:
+        raise InvalidInput(f"a path is wanted, not {given!r}") from None
+
+
+def format_of(path: Path) -> str:
+    """Return the suffix that tells the format of a program."""
+    for suffix in WRITERS:
+        if path.name.endswith(suffix):
+            return suffix
+    raise InvalidInput(f"{path.name}: programs are kept in files named {' or '.join('*' + end for end in WRITERS)}")
+
+
+def _lift(path: Path) -> Path:
+    return path.with_name(path.name + ".lift")
+
+
+@dataclass(frozen=True, eq=False)
+class _Compiled:
+    """A problem as CVXPY compiles it to cones, and the way back."""
+
+    plan: Plan
+    declaration: Any
+    problem: cp.Problem
+    chain: Any
+    inverse: Any
+    eliminated: Eliminated
+
+    @classmethod
+    def of(cls, problem: Formulation, form: str | None, presolve: bool) -> _Compiled:
+        # Any solver will do: the program is the same for all.
+        plan = make_plan(problem, Options("CLARABEL", form, presolve))
+        declaration = plan.program.declaration
+        compiled = declaration.to_cvxpy()
+        order = order_of_quadratic_terms(compiled)
+        if order > LARGEST_SQUARE:
+            name = type(problem).__name__
+            raise SolverUnavailable(
+                f"{name} has quadratic terms, one of which would be a dense block of order {order} in a file of "
+                f"semidefinite programs (at most {LARGEST_SQUARE}); take fewer points"
+            )
+        try:
+            data, chain, inverse = compiled.get_problem_data(solver=ConeProgramSolver())
+        except cp.error.SolverError as error:
+            name = type(problem).__name__
+            raise SolverUnavailable(
+                f"{name} in the form {plan.form!r} does not go into a file of semidefinite programs: {error}"
+            ) from error
+        if data[ELIMINATED] is None:
+            raise InfeasibleProblem(f"the equations of {type(problem).__name__} contradict one another")
+        return cls(plan, declaration, compiled, chain, inverse, data[ELIMINATED])
+
+    @property
+    def digest(self) -> str:
+        """What tells this program from others."""
+        program, found = self.eliminated.program, hashlib.sha256()
+        for part in (program.c, program.A.indptr, program.A.indices, np.round(program.A.data, 9), program.b.round(9)):
+            found.update(np.ascontiguousarray(part).astype(float).tobytes())
+        return found.hexdigest()
+
+    def solution(self, result: Result, path: Path, accuracy: float | None, strict: bool) -> Solution:
+        raw = RawResult(status=cp.OPTIMAL)
+        self.problem.unpack_results(unpacked(self.eliminated, cp.OPTIMAL, result, {}), self.chain, self.inverse)
+        raw.read_point(self.declaration)
+        return finished(self.plan, interpreted(raw, path.name), accuracy, {}, strict=strict)
+
+
+def _require_fit(result: Result, program: ConeProgram, path: Path) -> None:
+    """Raise if a result violates the equations of the dual, or the cones, by so much that it must be another one's."""
+    off = float(abs(program.A.T @ result.Z - program.c).max(initial=0.0)) / (1 + float(abs(program.c).max(initial=0.0)))
+    slack = program.A @ result.x + program.b
+    size = 1 + float(abs(program.b).max(initial=0.0))
+    for values in (slack, result.Z):
+        off = max(off, -float(values[: program.linear].min(initial=0.0)) / size)
+        for k, order in enumerate(program.orders):
+            block = values[program.starts[k] : program.starts[k] + order**2].reshape(order, order)
+            off = max(off, -float(np.linalg.eigvalsh(block)[0]) / size)
+    if off > FITS:
+        raise InvalidFile(
+            f"{path.name} does not fit the program, it is off by {off:.1g}; it is cut short, or of another program"
+        )

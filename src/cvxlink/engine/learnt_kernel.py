@@ -1,0 +1,360 @@
+r"""A learnt kernel: clustering it, and carrying it over to points that come later.
+
+With the old points I as the known ones and the new points O as the unknown ones of a graph over both, the harmonic
+extension of the factor B of :math:`K_{II}` is that of the kernel (Hu et al. 2010, equations (9) and (10)):
+
+.. math:: K_{\mathrm{full}} = Q K_{II} Q^\top, \qquad Q = \begin{pmatrix} I \\ -L_{OO}^{-1} L_{OI} \end{pmatrix}.
+
+Online (Table II) the points come one by one, each as the only unknown one: its row is :math:`-L_{iI} B / L_{ii}`, and
+it is an old point from then on. Alone, each point has that same row in the graph of the old points and itself: what
+becomes of it does not depend on the other new points, nor on their order.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.metrics import pairwise_distances
+
+from ..clustering import kernel_factor
+from ..data.graph import Graph
+from ..data.growing_graph import GrowingGraph, Surroundings
+from ..errors import CvxlinkError, InvalidInput
+from ..numerics.checks import as_flag, as_labels, as_points, is_known
+from ..numerics.harmonic import HarmonicExtension, require_reached
+from ..numerics.matrices import Congruence, Matrix, as_dense
+from ..numerics.separable import LARGEST_ARRAY
+from ..numerics.threads import threads_for
+from .clusters import cluster
+from .formulation import Formulation
+from .learnt import Learnt
+
+# New points that each come alone are taken in portions, as many as have so many distances to old ones: 40 MB an array.
+DISTANCES_AT_ONCE = 5_000_000
+
+
+class LearntKernel(ABC):
+    """A kernel on points of a graph, learnt by some method: what it offers for clustering and for new points.
+
+    The kernel is kept as a product where it came as one; the n × n array is built when ``kernel`` is asked for.
+    """
+
+    problem: Formulation
+
+    @cached_property
+    @abstractmethod
+    def learnt(self) -> Learnt:
+        """What was learnt: kernel, embedding, affinity, scores, each where there is one."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        # What the formulation makes of its variables holds functions, and can be made again.
+        return {name: value for name, value in self.__dict__.items() if name != "learnt"}
+
+    @cached_property
+    def stored_kernel(self) -> Matrix:
+        """The kernel as it is kept: an array, or a product."""
+        kernel = self.learnt.get("kernel")
+        if kernel is None:
+            name, about = type(self.problem).__name__, self.problem.about
+            if about.kernel:
+                raise CvxlinkError(
+                    f"{name} learns no kernel, as it has no single symmetric matrix variable; override learnt(values) "
+                    f"to say what there is to cluster"
+                )
+            raise CvxlinkError(f"{name} yields {about.yields} and no kernel; cluster() without a method is its own way")
+        return kernel
+
+    @cached_property
+    def own_embedding(self) -> np.ndarray | None:
+        """The embedding of a method that has one of its own."""
+        return self.learnt.get("embedding")
+
+    @property
+    def _graph(self) -> Graph | None:
+        graph = getattr(self.problem, "graph", None)
+        return graph if isinstance(graph, Graph) else None
+
+    @cached_property
+    def kernel(self) -> np.ndarray:
+        """The learnt kernel K, n × n; refused where it would take gigabytes."""
+        n = self.stored_kernel.shape[0]
+        if isinstance(self.stored_kernel, Congruence) and n > LARGEST_ARRAY:
+            raise InvalidInput(
+                f"the kernel of {n} points would take {8 * n * n / 1e9:.0f} GB as an array; with B = solution.factor "
+                f"it is B @ B.T, and (B[i] * B[j]).sum(axis=-1) are entries of it"
+            )
+        return as_dense(self.stored_kernel)
+
+    @cached_property
+    def factor(self) -> np.ndarray:
+        """A factor B, n × r, with K = BBᵀ, its columns in order of decreasing eigenvalue; negligible ones are dropped.
+
+        Where the kernel is kept as a product, this never forms it.
+        """
+        return kernel_factor(self.stored_kernel)
+
+    @property
+    def rank(self) -> int:
+        """The numerical rank of the kernel: eigenvalues above 1e-6 of the largest."""
+        eigenvalues = np.linalg.svd(self.factor, compute_uv=False) ** 2
+        return int((eigenvalues > 1e-6 * eigenvalues.max(initial=0)).sum())
+
+    @property
+    def embedding(self) -> np.ndarray:
+        """The points in feature space, one row each: the method's own embedding, or the factor of its kernel."""
+        return self.factor if self.own_embedding is None else self.own_embedding
+
+    @property
+    def affinity(self) -> np.ndarray:
+        """What spectral clustering works on: the method's own affinity, or the kernel without its negative entries."""
+        return self.affinity_for(None)
+
+    def affinity_for(self, n_clusters: int | None) -> np.ndarray:
+        """Return the affinity for so many clusters, where the method makes a difference (MinKL does)."""
+        own = self.learnt.affinity_for(n_clusters)
+        if own is None and self.learnt.kernel is None:
+            raise InvalidInput(
+                f"{type(self.problem).__name__} yields {self.problem.about.yields} and no affinity of its own; "
+                f"that of the graph is graph.W, and NCuts clusters it"
+            )
+        return np.maximum(self.kernel, 0) if own is None else own
+
+    @property
+    def weights(self) -> np.ndarray | None:
+        """What points weigh in k-means; None if all weigh the same."""
+        return self.learnt.weights
+
+    @property
+    def scores(self) -> np.ndarray:
+        """What speaks for each class at each point, n × classes, where labels were propagated."""
+        scores = self.learnt.get("scores")
+        if scores is None:
+            raise InvalidInput(f"{type(self.problem).__name__} has no scores for classes; GFHF and LLGC have")
+        return scores
+
+    def cluster(
+        self, n_clusters: int | None = None, method: str | None = None, random_state: Any = None, n_init: int = 20
+    ) -> np.ndarray:
+        """Return labels 0 … n_clusters − 1.
+
+        The number may be left out where the problem knows it: NCuts, SSKK, CSC, and the methods that start from labels.
+
+        ``method`` is "kernel-kmeans", "spectral", "kmeans" (on the embedding), "cut" (the sign of the one column of an
+        embedding; k-means if it has more) or "argmax" (the class with the largest score); by default the paper's own,
+        and k-means where the method has an embedding of its own.
+        """
+        return cluster(self, n_clusters, method, random_state, n_init)
+
+    def extend(self, X_new: Any, online: bool = False, unit_length: bool = False, *, alone: bool = False) -> Extension:
+        """Carry the kernel over to new points, without learning it again; the old points stay where they are.
+
+        Parameters
+        ----------
+        X_new : array, m × d
+            New points, in the coordinates of the old ones.
+        online : bool
+            Let the points come one at a time, each seeing only those before it (Table II of Hu et al. 2010), instead
+            of all at once (equations (9) and (10)).
+        unit_length : bool
+            Scale the new points to unit length in feature space; the paper does not.
+        alone : bool
+            Let each point come as the only one, so that its place depends neither on the other new points nor on their
+            order; not together with ``online``.
+        """
+        return extend(self, X_new, online, unit_length, alone)
+
+
+@dataclass(frozen=True, eq=False)
+class Extension(LearntKernel):
+    """A learnt kernel on old and new points; old ones first.
+
+    Attributes
+    ----------
+    solution : LearntKernel
+        What was extended.
+    graph : Graph
+        The graph over old and new points.
+    embedding : array
+        One row a point; the rows of old points are those of ``solution.embedding``.
+    online : bool
+        Whether the points came one at a time.
+    alone : bool
+        Whether each point came as the only one; in ``graph`` new points then have no edges between them.
+    """
+
+    solution: LearntKernel = field(repr=False)
+    graph: Graph
+    rows: np.ndarray = field(repr=False)
+    online: bool
+    alone: bool = False
+
+    @property
+    def problem(self) -> Formulation:  # type: ignore[override]
+        """The problem the kernel was learnt by."""
+        return self.solution.problem
+
+    @property
+    def _graph(self) -> Graph:
+        return self.graph
+
+    @property
+    def n_old(self) -> int:
+        """The number of points the kernel was learnt on."""
+        return len(self.solution.embedding)
+
+    @cached_property
+    def factor(self) -> np.ndarray:
+        """A factor B with K = BBᵀ; its first rows are those of the old points, as they were."""
+        return self.rows
+
+    @property
+    def weights(self) -> np.ndarray | None:
+        """Points weigh their degrees if those of the solution do."""
+        return None if self.solution.weights is None else self.graph.degrees
+
+    @property
+    def scores(self) -> np.ndarray:
+        """Scores for each class, as shares, of old and new points."""
+        _ = self.solution.scores  # says so if there are none
+        return self.rows
+
+    @cached_property
+    def learnt(self) -> Learnt:
+        """The kernel of the rows."""
+        return Learnt(kernel=Congruence(self.rows, np.eye(self.rows.shape[1])))
+
+    def predict(self, labels: Any) -> np.ndarray:
+        """Return a label for each new point: that of the nearest cluster mean of the old points.
+
+        ``labels`` are those of the old points, for instance from ``solution.cluster``; -1 means unknown.
+        """
+        return _nearest_mean(self.rows[: self.n_old], labels)(self.rows[self.n_old :])
+
+
+def extend(
+    solution: LearntKernel, X_new: Any, online: bool = False, unit_length: bool = False, alone: bool = False
+) -> Extension:
+    """Extend a learnt kernel; see :meth:`LearntKernel.extend`."""
+    graph, new = _checked(solution, X_new)
+    online, unit_length, alone = as_flag(online, "online"), as_flag(unit_length, "unit_length"), as_flag(alone, "alone")
+    if online and alone:
+        raise InvalidInput("online points see those before them and points alone do not; give online or alone")
+    if alone:
+        grown, rows = _extend_alone(solution, graph, new)
+    else:
+        grown, rows = _extend_jointly(solution, graph, new, online)
+    if unit_length:
+        lengths = np.linalg.norm(rows[graph.n :], axis=1, keepdims=True)
+        rows[graph.n :] /= np.where(lengths > 0, lengths, 1.0)
+    return Extension(solution, grown, rows, online, alone)
+
+
+def predict_alone(solution: LearntKernel, X_new: Any, labels: Any) -> np.ndarray:
+    """Return a label for each new point as if it were the only one; memory grows with the old points alone.
+
+    It is that of the nearest cluster mean of the old points, as in :meth:`Extension.predict`. With None for the labels
+    of the old points it is the number of the class with the largest share, for methods whose embedding are such.
+    """
+    graph, new = _checked(solution, X_new)
+    choose: Callable[[np.ndarray], np.ndarray] = _largest_share
+    if labels is not None:
+        choose = _nearest_mean(solution.embedding, labels)
+    return np.concatenate([choose(rows) for _, rows in _arrivals(solution, graph, new)])
+
+
+def _checked(solution: LearntKernel, X_new: Any) -> tuple[Graph, np.ndarray]:
+    """Return the graph that new points are to join, and these."""
+    graph = solution._graph
+    if graph is None:
+        raise InvalidInput(f"{type(solution.problem).__name__} has no graph that new points could join")
+    if graph.points is None or graph.rule is None:
+        raise InvalidInput(
+            "new points can join only a graph that was built from points; build it with Graph.knn or Graph.rbf"
+        )
+    new = as_points(X_new, "X_new")
+    if new.shape[1] != graph.points.shape[1]:
+        raise InvalidInput(f"X_new has {new.shape[1]} columns, but the graph was built from {graph.points.shape[1]}")
+    return graph, new
+
+
+def _extend_jointly(solution: LearntKernel, graph: Graph, new: np.ndarray, online: bool) -> tuple[Graph, np.ndarray]:
+    """Return the graph and the rows of all points, where new points see one another: all of them, or those before."""
+    normalized, rows, growing = _is_normalized(solution), solution.embedding, GrowingGraph(graph, len(new))
+    if online:
+        rows = np.vstack([rows, np.empty((len(new), rows.shape[1]))])
+        with threads_for(1):  # a point at a time is too little to share
+            for i, point in enumerate(new, start=graph.n):
+                rows[i] = _follow_neighbours(growing, point, rows[:i], normalized)
+    else:
+        growing.add(new)
+        rows = HarmonicExtension(growing.graph.laplacian(normalized), np.arange(graph.n))(rows)
+    return growing.graph, rows
+
+
+def _extend_alone(solution: LearntKernel, graph: Graph, new: np.ndarray) -> tuple[Graph, np.ndarray]:
+    """Return the graph and the rows of all points, where no new point sees another."""
+    assert graph.points is not None
+    weights, rows = zip(*_arrivals(solution, graph, new), strict=True)
+    w = sp.vstack(weights)
+    W = sp.csr_array(sp.block_array([[graph.W, w.T], [w, None]]))
+    grown = Graph(W, np.vstack([graph.points, new]), f"{graph.recipe}, {len(new)} points added", graph.rule)
+    return grown, np.vstack([solution.embedding, *rows])
+
+
+def _arrivals(solution: LearntKernel, graph: Graph, new: np.ndarray) -> Iterator[tuple[sp.csr_array, np.ndarray]]:
+    """Yield, for portions of the new points, their weights to the old ones and their rows −L_iI B / L_ii."""
+    B, normalized, surroundings = solution.embedding, _is_normalized(solution), Surroundings.of(graph)
+    portion = max(1, DISTANCES_AT_ONCE // graph.n)
+    for start in range(0, len(new), portion):
+        w = surroundings.weights(new[start : start + portion])
+        degrees = np.asarray(w.sum(axis=1)).ravel()
+        if not degrees.all():
+            raise InvalidInput(
+                f"new point {start + int(np.flatnonzero(degrees == 0)[0])} is so far from the old ones that nothing "
+                f"joins it to them; leave it out, or build the graph by Graph.knn(connect=True) or with a larger sigma"
+            )
+        counts = np.diff(w.indptr)
+        if normalized:  # L_ii = 1, and the degree of an old point grows by its new edge
+            data = w.data / np.sqrt(np.repeat(degrees, counts)) / np.sqrt(graph.degrees[w.indices] + w.data)
+        else:
+            data = w.data / np.repeat(degrees, counts)
+        yield w, sp.csr_array((data, w.indices, w.indptr), shape=w.shape) @ B
+
+
+def _is_normalized(solution: LearntKernel) -> bool:
+    return bool(getattr(solution.problem, "normalized", True))
+
+
+def _nearest_mean(old: np.ndarray, labels: Any) -> Callable[[np.ndarray], np.ndarray]:
+    """Return the map from rows to the label of the nearest cluster mean."""
+    labels = as_labels(labels, len(old))
+    known = is_known(labels)
+    if not known.any():
+        raise InvalidInput("no label is known, so there is nothing to predict from; give those of solution.cluster")
+    classes, membership = np.unique(labels[known], return_inverse=True)
+    means = np.array([old[known][membership == c].mean(axis=0) for c in range(len(classes))])
+    return lambda new: classes[pairwise_distances(new, means, metric="sqeuclidean").argmin(axis=1)]
+
+
+def _largest_share(rows: np.ndarray) -> np.ndarray:
+    return rows.argmax(axis=1)
+
+
+def _follow_neighbours(growing: GrowingGraph, point: np.ndarray, rows: np.ndarray, normalized: bool) -> np.ndarray:
+    """Let one point join; return its row −L_iI B / L_ii, the harmonic extension from its neighbours."""
+    w = growing.add(point[None, :])
+    i, near, degrees = len(rows), w.indices, growing.degrees
+    if not len(near):
+        require_reached(np.repeat([0, 1], [i, 1]), np.arange(i))
+    # The part of the Laplacian that touches the point; what stands between its neighbours does not matter.
+    L = np.zeros((len(near) + 1, len(near) + 1))
+    L[-1, :-1] = -w.data / np.sqrt(degrees[i]) / np.sqrt(degrees[near]) if normalized else -w.data
+    L[:-1, -1] = L[-1, :-1]
+    L[-1, -1] = 1.0 if normalized else degrees[i]
+    return HarmonicExtension(L, np.arange(len(near)))(rows[near])[-1]

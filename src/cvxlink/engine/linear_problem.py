@@ -1,0 +1,64 @@
+"""Problems that are given as data: in files, or as a linear semidefinite program."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+import scipy.sparse as sp
+
+from ..programs.linear_sdp import LinearSDP, Rows
+from ..solvers.files.cbf import read_cbf
+from ..solvers.files.sdpa import read_sdpa
+from .exchange import as_path, format_of
+from .problem import Problem
+
+READERS = {".dat-s": read_sdpa, ".cbf": read_cbf}
+
+
+@dataclass(frozen=True, eq=False)
+class LinearProblem(Problem):
+    """A linear semidefinite program that is given as data."""
+
+    data: LinearSDP
+
+    def variables(self) -> dict[str, cp.Variable]:
+        """One symmetric matrix."""
+        return self.data.declaration.variables
+
+    def objective(self, **variables: Any) -> cp.Minimize:
+        """⟨C, Y⟩."""
+        return self.data.declaration.objective
+
+    def constraints(self, **variables: Any) -> dict[str, Any]:
+        """The equations, and Y ⪰ 0."""
+        return self.data.declaration.constraints
+
+    @cached_property
+    def program(self) -> LinearSDP:
+        """The data, which the declaration is made of."""
+        return self.data
+
+
+def read_program(path: Any) -> LinearProblem:
+    r"""Return a program in SDPA's sparse format or in CBF as a problem, to be solved and certified like any other.
+
+    It is the one in Y, :math:`\min -\langle F_0, Y\rangle` over :math:`\langle F_i, Y\rangle = c_i` and
+    :math:`Y \succeq 0`, with all blocks in one matrix; what lies between the blocks has no say. The optimum of the
+    other one, :math:`\min c^\top x`, is its negative. Of CBF, programs of the kind that is written here are read.
+    """
+    path = as_path(path)
+    program = READERS[format_of(path)](path)
+    ends = np.cumsum([0, *(order for order, _ in program.blocks)])
+    n, entries = int(ends[-1]), np.zeros(len(program.b), dtype=np.int64)
+    for k, (order, diagonal) in enumerate(program.blocks):
+        i, j = (np.arange(order),) * 2 if diagonal else np.divmod(np.arange(order**2), order)
+        entries[program.place(k, i, j)] = (ends[k] + i) * n + ends[k] + j
+    A = program.A.T.tocoo()
+    rows = sp.csr_array((A.data, (A.row, entries[A.col])), shape=(len(program.c), n * n))
+    C = sp.csr_array((program.b, (entries // n, entries % n)), shape=(n, n))
+    C.eliminate_zeros()
+    return LinearProblem(LinearSDP(C, (Rows("equations", rows, program.c),), -program.offset, "Y"))

@@ -1,0 +1,331 @@
+"""The plan of a solve: which reductions, which form, which solver or route, and why."""
+
+from __future__ import annotations
+
+import copy
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import cvxpy as cp
+
+from ..errors import FormUnavailable, InfeasibleProblem, InvalidInput, ReductionRefused
+from ..programs.base import Program
+from ..programs.declared import SpecialProgram
+from ..reductions import Contraction, Dualisation, Elimination, Reduction, Scaling
+from ..reductions.base import Lift, Values
+from ..solvers.catalogue import choose_solver, require_semidefinite, require_solver
+from ..solvers.interior_point import InteriorPoint
+from ..solvers.low_rank import LowRank
+from ..solvers.route import Route
+from .formulation import Formulation, checked_program
+from .options import Options
+
+# The algorithms for linear semidefinite programs, in the order in which they are considered.
+GENERAL_ROUTES: tuple[Route, ...] = (LowRank(), InteriorPoint())
+# CVXPY writes down an entry for each pair; at order 9298 it needed more than 24 GB.
+LARGEST_FOR_CVXPY = 6000
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """A reduction that was considered: the program before and after, or why it was left out."""
+
+    reduction: Reduction | None  # None for rewriting as an equivalent program
+    why: str
+    before: Program
+    after: Program | None = None
+    lift: Lift | None = None
+
+    @property
+    def name(self) -> str:
+        """What was done."""
+        return "rewriting" if self.reduction is None else self.reduction.name
+
+    def __str__(self) -> str:
+        if self.after is None:
+            return f"{self.name}: left out, {self.why}\n"
+        return f"{self.name}: {self.why}\n    before  {self.before.sizes}\n    after   {self.after.sizes}\n"
+
+
+@dataclass(frozen=True, eq=False)
+class FromEquivalent(Lift):
+    """The way back from an equivalent program, which the original knows."""
+
+    original: Formulation
+    form: str
+    equivalent: Formulation
+
+    def point(self, values: Values, duals: Values) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Ask it."""
+        return self.original.point_from(self.form, values, duals)
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What ``solve`` will do; print it to read it.
+
+    Either a ``form`` of the program goes to a ``solver`` through CVXPY, or a ``route`` is taken, which works on
+    ``data``.
+    """
+
+    problem: Formulation
+    steps: tuple[Step, ...]
+    program: Program
+    why: str
+    form: str | None = None
+    solver: str | None = None
+    route: Route | None = None
+    data: Any = None
+
+    def __str__(self) -> str:
+        lines = [f"{type(self.problem).__name__}: {self.problem.program.sizes}"]
+        lines += [*self.problem.remarks, *(str(step).rstrip() for step in self.steps)]
+        if self.route is not None:
+            lines.append(f"route {self.route.name!r}, no solver needed: {self.why}")
+        else:
+            lines.append(f"form {self.form!r}: {self.program.sizes}")
+            lines.append(f"solver {self.solver}: {self.why}")
+        return "\n".join([lines[0], *(f"{k}. {line}" for k, line in enumerate(lines[1:], 1))])
+
+    __repr__ = __str__
+
+
+def forms_of(problem: Formulation) -> tuple[str, ...]:
+    """Return the names of the equivalent programs there are for a problem."""
+    if not problem.convex:
+        return tuple(problem.equivalents)
+    try:
+        dual = () if Dualisation().refuses(checked_program(problem)) else ("dual",)
+    except InfeasibleProblem:  # there is nothing to solve in any form
+        dual = ()
+    return (problem.about.form, *problem.equivalents, *dual)
+
+
+def routes_of(problem: Formulation) -> tuple[str, ...]:
+    """Return the names of the algorithms that take a problem, after its reductions."""
+    named = [route.name for start in _starts(problem, True) for route, _ in _routes_for(start.program, takes=True)]
+    return tuple(dict.fromkeys(named))
+
+
+def all_routes(problem: Formulation) -> tuple[str, ...]:
+    """Return the names of the algorithms for programs of this kind, whether they take this one or not."""
+    named = [route.name for start in _starts(problem, True) for route, _ in _routes_for(start.program)]
+    return tuple(dict.fromkeys(named))
+
+
+def make_plan(problem: Formulation, options: Options) -> Plan:
+    """Decide how to solve a problem; nothing is solved yet."""
+    solver, form, route = options.solver, options.form, options.route
+    if route is not None and (solver is not None or form is not None):
+        raise InvalidInput("a route needs no solver and no form: give either a route, or a solver and a form", "route")
+    if solver is not None:
+        solver = require_solver(solver)
+    if solver is None and form is None:
+        planned = _by_route(problem, options)
+        if planned is not None:
+            return planned
+    form = form or problem.prefers or (None if problem.convex else next(iter(problem.equivalents), None))
+    if form in problem.equivalents:
+        assert form is not None
+        start = _presolved(_equivalent(problem, form), options.presolve)
+        if options.form is None:  # nobody asked for just this program
+            with suppress(ReductionRefused):
+                start = _dualised(start, only_if_smaller=True)
+        return _through_cvxpy(problem, start, form, solver)
+    if form is not None and form not in (problem.about.form, "dual"):
+        _refuse_form(problem, form)
+    if not problem.convex:
+        _refuse_not_convex(problem)
+    start = _presolved(_declared(problem), options.presolve)
+    if form == problem.about.form:
+        return _through_cvxpy(problem, start, form, solver)
+    try:
+        return _through_cvxpy(problem, _dualised(start, only_if_smaller=form is None), "dual", solver)
+    except ReductionRefused as refusal:
+        if form == "dual":
+            _refuse_form(problem, "dual", refusal)
+        left_out = Step(Dualisation(), str(refusal), start.program)
+        return _through_cvxpy(problem, start.then(start.program, left_out), problem.about.form, solver)
+
+
+def to_cvxpy(problem: Formulation, form: str | None, presolve: bool) -> cp.Problem:
+    """Return a program as CVXPY takes it; see :meth:`cvxlink.Problem.to_cvxpy`."""
+    default = problem.about.form if problem.convex else next(iter(problem.equivalents), problem.about.form)
+    form = form or default
+    if form == problem.about.form and not presolve and problem.convex:
+        return copy.copy(problem).declaration.to_cvxpy()  # with variables of its own
+    return make_plan(problem, Options(form=form, presolve=presolve)).program.declaration.to_cvxpy()
+
+
+# ---------------------------------------------------------------------- where it starts, and what reductions make of it
+
+
+@dataclass(frozen=True, eq=False)
+class _Start:
+    """A program that would do, and the steps that led to it."""
+
+    program: Program
+    steps: tuple[Step, ...] = ()
+
+    def then(self, program: Program, *steps: Step) -> _Start:
+        return _Start(program, (*self.steps, *steps))
+
+
+def _declared(problem: Formulation) -> _Start:
+    return _Start(checked_program(problem))
+
+
+def _equivalent(problem: Formulation, form: str) -> _Start:
+    return _declared(problem).then(checked_program(problem.equivalents[form]), rewriting(problem, form))
+
+
+def rewriting(problem: Formulation, form: str) -> Step:
+    """Return the step from a problem to an equivalent one, which the problem knows the way back from."""
+    equivalent = problem.equivalents[form]
+    lift = FromEquivalent(problem, form, equivalent)
+    why = f"the form {form!r}, another program with the same optimum"
+    return Step(None, why, checked_program(problem), checked_program(equivalent), lift)
+
+
+def _starts(problem: Formulation, presolve: bool) -> list[_Start]:
+    """Return what routes may be taken on, after the reductions: the declared program, and the preferred form."""
+    starts = [_declared(problem)]
+    if problem.prefers is not None:
+        starts.append(_equivalent(problem, problem.prefers))
+    return [_presolved(start, presolve) for start in starts]
+
+
+def _presolved(start: _Start, presolve: bool) -> _Start:
+    """Apply the reductions that are exact for a program, those it brings itself first."""
+    program = start.program
+    if not presolve:
+        return start.then(program, Step(Contraction(), "presolve is off", program))
+    own = program.reductions if isinstance(program, SpecialProgram) else ()
+    for reduction in own:
+        start = _reduced(start, reduction)
+    if not program.convex:
+        return start
+    start = _reduced(start, Elimination(), is_worth_a_line=_has_free_points)
+    start = _reduced(start, Contraction())
+    return _reduced(start, Scaling(), is_worth_a_line=lambda program: False)  # it is rarely needed
+
+
+def _reduced(start: _Start, reduction: Reduction, is_worth_a_line: Any = lambda program: True) -> _Start:
+    before = start.program
+    try:
+        reduced = reduction.apply(before)
+    except ReductionRefused as refusal:
+        left_out = (Step(reduction, str(refusal), before),) if is_worth_a_line(before) else ()
+        return start.then(before, *left_out)
+    return start.then(reduced.program, Step(reduction, reduced.why, before, reduced.program, reduced.lift))
+
+
+def _has_free_points(program: Program) -> bool:
+    with suppress(ReductionRefused):
+        sdp = program.linear_sdp()
+        return 0 < len(sdp.constrained_points) < sdp.n
+    return False
+
+
+def _dualised(start: _Start, only_if_smaller: bool) -> _Start:
+    before = start.program
+    reduced = Dualisation().apply(before)
+    unknowns = reduced.program.sizes.unknowns
+    if only_if_smaller and unknowns > before.sizes.unknowns / 2:
+        raise ReductionRefused(f"there would be as many multipliers ({unknowns}) as entries to solve for")
+    steps = start.steps
+    if reduced.merges_points:  # then contraction was not left out after all
+        steps = tuple(step for step in steps if not isinstance(step.reduction, Contraction))
+    step = Step(Dualisation(), reduced.why, before, reduced.program, reduced.lift)
+    return _Start(reduced.program, (*steps, step))
+
+
+# ---------------------------------------------------------------------- by a route
+
+
+def _routes_for(program: Program, takes: bool = False) -> list[tuple[Route, Any]]:
+    """Return the routes for programs of this kind, with the data they work on; or just those that take this one."""
+    routes: list[tuple[Route, Any]] = []
+    if isinstance(program, SpecialProgram):
+        routes += [(route, program.data) for route in program.routes]
+    with suppress(ReductionRefused):
+        sdp = program.linear_sdp()
+        routes += [(route, sdp) for route in GENERAL_ROUTES]
+    return [(route, data) for route, data in routes if not takes or route.refuses(data) is None]
+
+
+def warm_routes(program: Program) -> list[str]:
+    """Return the names of the routes that take a program and can start from an earlier answer."""
+    return [route.name for route, _ in _routes_for(program, takes=True) if route.starts_warm]
+
+
+def _by_route(problem: Formulation, options: Options) -> Plan | None:
+    """Return the plan by the route asked for, or by the first that takes the program and suits it; None without one."""
+    starts = _starts(problem, options.presolve)
+    for start in starts:
+        for route, data in _routes_for(start.program, takes=True):
+            if route.name == options.route or (options.route is None and route.suits(data)):
+                why = route.why if options.route is None else "as asked for"
+                return Plan(problem, start.steps, start.program, why, route=route, data=data)
+    if options.route is not None:
+        _refuse_route(options.route, starts)
+    program = checked_program(problem)
+    if isinstance(program, SpecialProgram) and not program.suits_solvers:
+        why = "; ".join(f"{route.name}: {route.refuses(data)}" for route, data in _routes_for(program))
+        raise FormUnavailable(
+            f"no route takes this {type(problem).__name__} ({why}); name a form or a solver to let CVXPY try"
+        )
+    return None
+
+
+def _refuse_route(name: str, starts: list[_Start]) -> NoReturn:
+    known = [pair for start in starts for pair in _routes_for(start.program)]
+    reasons = [str(route.refuses(data)) for route, data in known if route.name == name]
+    if name in {route.name for route in GENERAL_ROUTES} and not reasons:
+        reasons = [_why_not_linear(starts[0].program)]
+    if reasons:
+        raise FormUnavailable(f"the route {name!r} does not take this problem: {'; '.join(reasons)}")
+    fitting = [route.name for route, data in known if route.refuses(data) is None]
+    raise FormUnavailable(f"there is no route {name!r}; for this problem there is {', '.join(fitting) or 'none'}")
+
+
+def _why_not_linear(program: Program) -> str:
+    try:
+        program.linear_sdp()
+    except ReductionRefused as refusal:
+        return str(refusal)
+    return ""
+
+
+# ---------------------------------------------------------------------- through CVXPY
+
+
+def _through_cvxpy(problem: Formulation, start: _Start, form: str, solver: str | None) -> Plan:
+    program = start.program
+    order = max(program.sizes.psd, default=0)
+    if order > LARGEST_FOR_CVXPY:
+        routes = " or ".join(map(repr, routes_of(problem)))
+        raise InvalidInput(
+            f"a semidefinite constraint of order {order} is more than CVXPY and its solvers can hold (at most "
+            f"{LARGEST_FOR_CVXPY}); "
+            + (f"leave out solver and form, and take route {routes}" if routes else "take fewer points")
+        )
+    if solver and order:
+        require_semidefinite(solver)
+    name, why = (solver, "as asked for") if solver else choose_solver(program)
+    return Plan(problem, start.steps, program, why, form=form, solver=name)
+
+
+def _refuse_not_convex(problem: Formulation) -> NoReturn:
+    forms = f"the form {', '.join(problem.equivalents)}, and " if problem.equivalents else ""
+    routes = ", ".join(routes_of(problem))
+    has = f"it has {forms}by route: {routes}" if forms or routes else "declare it convex, or an equivalent that is"
+    raise FormUnavailable(f"{type(problem).__name__} is not convex, so no CVXPY solver takes it as declared; {has}")
+
+
+def _refuse_form(problem: Formulation, form: str, refusal: ReductionRefused | None = None) -> NoReturn:
+    name = type(problem).__name__
+    why = f" ({refusal})" if refusal else ""
+    route = f"; {form!r} is a route, solve(route={form!r})" if form in routes_of(problem) else ""
+    raise FormUnavailable(f"{name} has no form {form!r}{why}; it has {', '.join(forms_of(problem)) or 'none'}{route}")

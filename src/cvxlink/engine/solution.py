@@ -1,0 +1,217 @@
+"""What a solve returns: values, multipliers, a certificate, timings and the plan that was followed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..certificates import Certificate, certify_program
+from ..clustering import best_class
+from ..errors import CvxlinkError, InvalidInput
+from ..model.declared import is_said_of
+from ..numerics.matrices import Arrays, as_dense, class_shares
+from ..numerics.separable import entries_of
+from ..numerics.stationarity import stationarity
+from ..programs.status import Status
+from ..solvers.route import Resources
+from .formulation import Formulation, checked_program
+from .learnt import Learnt
+from .learnt_kernel import LearntKernel
+from .plan import Plan
+
+
+@dataclass(frozen=True)
+class Timings:
+    """Seconds spent in each stage."""
+
+    reduce: float = 0.0
+    compile: float = 0.0
+    solve: float = 0.0
+    lift: float = 0.0
+    certify: float = 0.0
+
+    @property
+    def total(self) -> float:
+        """Everything but certifying, which no peer does."""
+        return self.reduce + self.compile + self.solve + self.lift
+
+    def __str__(self) -> str:
+        stages = ("reduce", "compile", "solve", "lift", "certify")
+        return ", ".join(f"{name} {getattr(self, name):.3f} s" for name in stages)
+
+
+@dataclass(frozen=True)
+class RelaxationGap:
+    """How far a clustering is from the bound of the relaxation.
+
+    ``value`` is the objective at the clustering's own kernel (1 within clusters, 0 between), ``bound`` the
+    certified lower bound. The gap says something only if the clustering is feasible: ``violated`` is the largest
+    violation of a constraint by its kernel.
+    """
+
+    value: float
+    bound: float
+    violated: float
+
+    @property
+    def gap(self) -> float:
+        """Value − bound; never negative for a feasible clustering."""
+        return self.value - self.bound
+
+    @property
+    def feasible(self) -> bool:
+        """Whether the clustering satisfies every constraint of the program."""
+        return self.violated <= 1e-9
+
+    def __str__(self) -> str:
+        text = f"clustering {self.value:.6g}, bound {self.bound:.6g}, gap {self.gap:.3g}"
+        return text if self.feasible else f"{text} (the clustering breaks a constraint by {self.violated:.3g})"
+
+
+@dataclass(frozen=True, eq=False)
+class Solution(LearntKernel):
+    """The outcome of a solve.
+
+    Attributes
+    ----------
+    problem, status, reason
+        What was solved, how it ended, and in whose words.
+    values : Arrays
+        The declared variables by name; a large matrix is built when it is asked for.
+    duals : Arrays
+        Multipliers by the name of the constraint: for lhs = rhs and lhs ≤ rhs the change of the optimum per unit of u
+        in rhs + u (CVXPY reads a ≥ b as b ≤ a), for ``psd`` the slack matrix.
+    certificate : Certificate or None
+        What is proven about it.
+    timings, plan, iterations, options
+        What was done, and with which solver options.
+    history : tuple of floats
+        How far off each iteration was, for routes that iterate: for spreading a bound on the distance to the solution,
+        for the others the relative gap. Draw it with ``plotting.plot_convergence``.
+    resources : Resources or None
+        What it ran on: threads, whether in a process of its own, and the most memory that used.
+    """
+
+    problem: Formulation
+    status: Status
+    reason: str
+    plan: Plan
+    timings: Timings
+    values: Arrays = field(default_factory=Arrays)
+    duals: Arrays = field(default_factory=Arrays)
+    certificate: Certificate | None = None
+    iterations: int | None = None
+    options: dict[str, Any] = field(default_factory=dict)
+    history: tuple[float, ...] = ()
+    resources: Resources | None = None
+
+    @property
+    def value(self) -> float:
+        """The declared objective at the solution; NaN if there is none."""
+        return self.certificate.value if self.certificate else float("nan")
+
+    @cached_property
+    def learnt(self) -> Learnt:
+        """What the formulation makes of its variables.
+
+        Measures and stationarity are about one program: they are left out where a subclass declares another.
+        """
+        learnt = self.problem.learnt(self._present())
+        if is_said_of(type(self.problem), "learnt"):
+            return learnt
+        return replace(learnt, measures={}, propagation=None)
+
+    @property
+    def propagated(self) -> np.ndarray:
+        """The propagated links F, n × n: the sign says must or cannot, the size how strongly."""
+        return as_dense(self._propagated)
+
+    @property
+    def _propagated(self) -> Any:
+        propagated = self.learnt.get("propagated")
+        if propagated is None:
+            raise CvxlinkError(f"{type(self.problem).__name__} does not propagate links to pairs; SRCP and E2CP do")
+        return propagated
+
+    def propagated_at(self, i: Any, j: Any) -> np.ndarray:
+        """Return the propagated links between points i and j, numbers or arrays of them; never the whole matrix."""
+        F, (i, j) = self._propagated, (np.asarray(points, dtype=None if np.size(points) else int) for points in (i, j))
+        n = F.shape[0]
+        for points in (i, j):
+            if points.size and (points.dtype.kind not in "iu" or not 0 <= points.min() <= points.max() < n):
+                raise InvalidInput(f"points are numbers from 0 to {n - 1}; give one, or an array of them, for i and j")
+        try:
+            i, j = np.broadcast_arrays(i, j)
+        except ValueError:
+            raise InvalidInput(f"as many points i as j, or one of either; not {i.size} and {j.size}") from None
+        return entries_of(F, i, j)[()]
+
+    @property
+    def labels(self) -> np.ndarray:
+        """The class with the largest score at each point, named as in the labels that were given."""
+        best = best_class(self.scores)
+        return best if self.learnt.classes is None else self.learnt.classes[best]
+
+    @property
+    def confidence(self) -> np.ndarray:
+        """How sure the label of each point is: the share of its class in the scores, from 1/classes to 1."""
+        return class_shares(self.scores).max(axis=1)
+
+    @property
+    def measures(self) -> dict[str, float]:
+        """Further numbers about the solution, by name.
+
+        For CSC what the cut costs, how well it satisfies the constraints (the mean over its columns), the threshold and
+        the largest feasible one, and ``above_optimum``: by how much at most the cost is above the optimum.
+        """
+        measures = dict(self.learnt.get("measures"))
+        certificate = self.certificate
+        if "cost" in measures and certificate is not None and certificate.lower_bound is not None:
+            measures["above_optimum"] = max(measures["cost"] - certificate.lower_bound, 0.0)
+        return measures
+
+    def stationarity(self) -> float:
+        """Return how far the answer is from a stationary labeling: 0 if it is one, at most 1.
+
+        Definition 1 of Wang, Qian & Davidson (2012), see :func:`cvxlink.stationarity`: with S and Q̄ for CSC and
+        CSCGFHF, αS and I for LLGC.
+        """
+        propagation = self.learnt.get("propagation")
+        if propagation is None:
+            raise CvxlinkError(
+                f"{type(self.problem).__name__} has no labeling that could be stationary; CSC, CSCGFHF and LLGC have"
+            )
+        return stationarity(self._present()["f"], *propagation)
+
+    def relaxation_gap(self, labels: Any) -> RelaxationGap:
+        """Return how far a clustering is from the bound this solution certifies."""
+        if self.certificate is None or self.certificate.lower_bound is None:
+            raise CvxlinkError("there is no certified bound to compare a clustering with")
+        point = self.problem.point_of_clustering(labels)
+        if point is None:
+            raise CvxlinkError(
+                f"a clustering is no point of {type(self.problem).__name__}, as it is of PCP, KP, NCuts and SSKK"
+            )
+        own = certify_program(checked_program(self.problem), point)
+        return RelaxationGap(own.value, self.certificate.lower_bound, own.largest_violation)
+
+    def _present(self) -> Arrays:
+        if not self.values:
+            raise CvxlinkError(f"there is no answer to look at: {self.status} ({self.reason})")
+        return self.values
+
+    def __str__(self) -> str:
+        lines = [f"{type(self.problem).__name__}: {self.status}, {self.status.sentence} ({self.reason})"]
+        if self.certificate is not None:
+            lines.append(str(self.certificate))
+        if self.values and self.status.has_answer:
+            lines += [f"measure        {number:.6g}   {name}" for name, number in self.measures.items()]
+        lines.append(f"timings        {self.timings}")
+        if self.resources is not None:
+            lines.append(f"ran in         {self.resources}")
+        return "\n".join(lines)
+
+    __repr__ = __str__

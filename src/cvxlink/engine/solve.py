@@ -1,0 +1,267 @@
+"""Reduce, solve, lift, certify."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from ..certificates import Certificate, certify_program
+from ..certificates.linear_sdp import Face
+from ..errors import InaccurateWarning, InfeasibleProblem, InvalidInput, ReductionRefused, SolveFailed
+from ..numerics.checks import real_array
+from ..numerics.matrices import Arrays
+from ..programs.base import Program
+from ..programs.declared import SpecialProgram
+from ..programs.status import DEFAULT_ACCURACY, Status
+from ..solvers.catalogue import SOLVERS
+from ..solvers.catalogue import solver_options as translated
+from ..solvers.execution import run_route, run_solver
+from ..solvers.isolation import Limits
+from ..solvers.route import Attempt, Settings
+from .formulation import Formulation, checked_program
+from .learnt_kernel import LearntKernel
+from .options import Options
+from .plan import FromEquivalent, Plan, make_plan, warm_routes
+from .solution import Solution, Timings
+
+# An answer as wrong as this is no answer.
+HOPELESS = 0.5
+# How much looser tolerances are at a second try; the certificate says what was reached.
+LOOSER = 100.0
+
+
+def solve(problem: Formulation, options: Options) -> Solution:
+    """Solve a problem."""
+    limits, began = options.limits, perf_counter()
+    try:
+        plan = make_plan(problem, options)
+    except InfeasibleProblem as contradiction:
+        if options.strict:
+            raise
+        plan = make_plan(problem, replace(options, form=problem.about.form, route=None, presolve=False))
+        spent = Timings(reduce=perf_counter() - began)
+        return Solution(problem, Status.INFEASIBLE, str(contradiction), plan, spent)
+    _check_route(plan, options)
+    factor = None if options.start is None else _started(plan, options.start)
+    reduce_seconds = perf_counter() - began
+    if plan.route is not None:
+        settings = Settings(
+            options.accuracy, options.time_limit, options.verbose, options.random_state, options.progress, factor
+        )
+        attempt = run_route(plan.route, plan.data, settings, limits, options.is_isolated)
+        told: dict[str, Any] = {}
+    else:
+        attempt, told = _by_solver(plan, options, limits)
+    return finished(plan, attempt, options.accuracy, told, reduce_seconds, options.strict)
+
+
+def _by_solver(plan: Plan, options: Options, limits: Limits) -> tuple[Attempt, dict[str, Any]]:
+    """Run the solver, and once more with looser tolerances where it stalls; return also what it was told."""
+    assert plan.solver is not None
+    told = translated(plan.solver, options.accuracy, options.threads, options.solver_options or {})
+    # Nothing but the end of its process stops a solver in time.
+    isolated = options.is_isolated or options.time_limit is not None
+    attempt = run_solver(plan.program, plan.solver, told, limits, isolated, options.verbose)
+    if _has_stalled(plan.solver, attempt, options):
+        assert options.accuracy is not None
+        told = translated(plan.solver, min(LOOSER * options.accuracy, 0.1), options.threads, {})
+        again = run_solver(plan.program, plan.solver, told, _left_of(limits, attempt), isolated, options.verbose)
+        attempt = replace(again, reason=f"{again.reason}, with tolerances loosened after it had stalled")
+    return attempt, told
+
+
+def _has_stalled(solver: str, attempt: Attempt, options: Options) -> bool:
+    """Whether a solver gave up that may do so just before a tight tolerance, and the tolerances were ours to choose."""
+    ours = options.accuracy is not None and not options.solver_options
+    return attempt.gave_up and ours and solver in SOLVERS and SOLVERS[solver].stalls
+
+
+def _left_of(limits: Limits, attempt: Attempt) -> Limits:
+    """Return the limits for a second try: of the time, what the first has left."""
+    if limits.seconds is None:
+        return limits
+    return replace(limits, seconds=max(limits.seconds - attempt.compile_seconds - attempt.solve_seconds, 0.1))
+
+
+def finished(
+    plan: Plan,
+    attempt: Attempt,
+    accuracy: float | None,
+    options: dict[str, Any],
+    reduce_seconds: float = 0.0,
+    strict: bool = True,
+) -> Solution:
+    """Lift what a backend brought back, certify it, and judge it."""
+    problem = plan.problem
+    began = perf_counter()
+    status, reason, values, duals, by_form = _lifted(plan, attempt)
+    lift_seconds = perf_counter() - began
+
+    began = perf_counter()
+    certificate = certify_program(checked_program(problem), values, duals) if values else None
+    if certificate is not None and by_form is not None:
+        certificate = _with_bounds_of(by_form, certificate)
+    status, reason = _judged(problem, status, reason, certificate, accuracy, attempt.is_heuristic)
+    timings = Timings(
+        reduce_seconds, attempt.compile_seconds, attempt.solve_seconds, lift_seconds, perf_counter() - began
+    )
+    solution = Solution(
+        problem,
+        status,
+        reason,
+        plan,
+        timings,
+        Arrays(values),
+        Arrays(duals),
+        certificate,
+        attempt.iterations,
+        options,
+        attempt.history,
+        attempt.resources,
+    )
+    if strict:
+        _raise_or_warn(solution)
+    return solution
+
+
+def _check_route(plan: Plan, options: Options) -> None:
+    """Raise on options that the route or solver of the plan cannot heed."""
+    route, taken = plan.route, f"the route {plan.route.name!r}" if plan.route else f"the solver {plan.solver}"
+    if route is not None and options.solver_options:
+        raise InvalidInput(f"{taken} takes no solver options; name the solver they are meant for", "solver_options")
+    if options.progress is not None and route is None:
+        raise InvalidInput(f"{taken} reports no progress through CVXPY; verbose=True lets it print", "progress")
+    if options.progress is not None and route is not None and not route.iterates:
+        raise InvalidInput(f"{taken} has no steps to report progress of; leave it out", "progress")
+    if options.progress is not None and options.is_isolated:
+        raise InvalidInput(
+            "progress is reported from this process only; leave out isolate and memory_limit", "progress"
+        )
+    if options.start is not None and not (route and route.starts_warm):
+        able = warm_routes(plan.program)
+        remedy = (
+            f"name a route that does: {' or '.join(map(repr, able))}" if able else "no route for it does; leave it out"
+        )
+        raise InvalidInput(f"{taken} does not start from an earlier answer; {remedy}", "start")
+
+
+def _started(plan: Plan, start: Any) -> np.ndarray:
+    """Return an earlier answer as a factor with a row for each point of the reduced program."""
+    factor = start.factor if isinstance(start, LearntKernel) else real_array(start, "start")
+    n = checked_program(plan.problem).linear_sdp().n
+    if factor.ndim != 2 or len(factor) != n or not np.isfinite(factor).all():
+        raise InvalidInput(
+            f"start must be an earlier solution on the same {n} points, or a factor with {n} rows of finite numbers"
+        )
+    largest = abs(factor).max(initial=0.0)
+    if not largest > 0 or factor.shape[1] >= max(n, 2):
+        raise InvalidInput(
+            "start must be a factor with fewer columns than rows, and not zero; of a kernel give the solution it is "
+            "of, or its factor"
+        )
+    factor = factor / largest
+    for step in plan.steps:
+        if step.lift is not None:
+            factor = step.lift.start(factor)
+    return factor
+
+
+@dataclass(frozen=True, eq=False)
+class _ByForm:
+    """A point of an equivalent program, which has the same optimum."""
+
+    form: str
+    program: Program
+    values: dict[str, Any]
+    duals: dict[str, Any]
+
+
+def _lifted(plan: Plan, attempt: Attempt) -> tuple[Status, str, dict[str, Any], dict[str, Any], _ByForm | None]:
+    """Walk back through the reductions, last first."""
+    status, reason, values, duals = attempt.status, attempt.reason, dict(attempt.values), dict(attempt.duals)
+    by_form = None
+    for step in reversed(plan.steps):
+        if step.lift is None:
+            continue
+        status, note = step.lift.status(status)
+        reason = f"{reason} {note}".strip()
+        if values and isinstance(step.lift, FromEquivalent):
+            by_form = _ByForm(step.lift.form, checked_program(step.lift.equivalent), values, duals)
+        if values:
+            values, duals = step.lift.point(values, duals)
+    worth_looking_at = status.has_answer or status is Status.LIMIT
+    return (status, reason, values, duals, by_form) if worth_looking_at else (status, reason, {}, {}, None)
+
+
+def _with_bounds_of(by_form: _ByForm, certificate: Certificate) -> Certificate:
+    """Return a certificate with the lower bound of an equivalent program where that is the better one."""
+    own = certify_program(by_form.program, by_form.values, by_form.duals)
+    if own.lower_bound is None or (certificate.lower_bound or -np.inf) >= own.lower_bound:
+        return certificate
+    basis = f"{own.basis}, for the form {by_form.form!r}, which has the same optimum"
+    return replace(
+        certificate,
+        lower_bound=own.lower_bound,
+        basis=basis,
+        upper_bound=own.upper_bound if certificate.upper_bound is None else certificate.upper_bound,
+        sensitivity=own.sensitivity if certificate.sensitivity is None else certificate.sensitivity,
+    )
+
+
+def _judged(
+    problem: Formulation,
+    status: Status,
+    reason: str,
+    certificate: Certificate | None,
+    accuracy: float | None,
+    is_heuristic: bool,
+) -> tuple[Status, str]:
+    """Believe the certificate, not the solver."""
+    if certificate is None:
+        if status.has_answer:
+            return Status.ERROR, f"{reason}, without the multipliers that hold the answer"
+        refuted = _refuted(problem, status)
+        return (Status.ERROR, f"{reason}, but {refuted}") if refuted else (status, reason)
+    wanted = DEFAULT_ACCURACY if accuracy is None else accuracy
+    if certificate.holds(wanted):
+        # Without a bound there is only the solver's word for optimality.
+        proven = certificate.lower_bound is not None or status is Status.OPTIMAL
+        return (Status.OPTIMAL if proven else status), reason
+    if status is not Status.LIMIT:
+        usable = certificate.holds(HOPELESS, weigh_violations=False)
+        if is_heuristic:
+            usable = certificate.largest_violation <= wanted
+        status = Status.INACCURATE if usable else Status.ERROR
+    return status, f"{reason}; certified: {certificate.summary}"
+
+
+def _refuted(problem: Formulation, status: Status) -> str:
+    """Return what shows a verdict without an answer to be wrong, or nothing."""
+    program = checked_program(problem)
+    if isinstance(program, SpecialProgram) and program.refutes is not None:
+        return program.refutes(program.data, status)
+    try:
+        sdp = Face.of(program.linear_sdp()).sdp
+    except ReductionRefused:
+        return ""
+    if status is Status.INFEASIBLE and sdp.has_evident_point():
+        return "the problem has a feasible point"
+    if status is Status.UNBOUNDED and sdp.trace_bound() is not None:
+        return "the constraints bound the trace, and so the objective"
+    return ""
+
+
+def _raise_or_warn(solution: Solution) -> None:
+    status, route = solution.status, solution.plan.route
+    remedy = (route.remedy if route else None) or status.remedy
+    if status is Status.LIMIT and route is not None:
+        remedy = "raise the limit"
+    if status is Status.INACCURATE:
+        warnings.warn(f"{status.sentence}: {solution.reason}; {remedy}", InaccurateWarning, stacklevel=4)
+    elif status is not Status.OPTIMAL:
+        remedy = status.remedy if status is not Status.LIMIT else remedy
+        raise SolveFailed(f"{status.sentence} ({solution.reason}); {remedy}", solution)

@@ -1,0 +1,406 @@
+"""The methods as a scikit-learn estimator: points, and what is known about some of them, in; labels out."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.utils import check_array
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ..data.graph import Graph
+from ..data.links import Links
+from ..engine.learnt_kernel import predict_alone
+from ..engine.problem import Problem
+from ..errors import ClippedWarning, InvalidInput, LinkWarning
+from ..methods.cuts.csc import CSC
+from ..methods.fantope.ncuts import NCuts
+from ..methods.table import method
+from ..numerics.checks import as_count, real_array
+from ..programs.status import DEFAULT_ACCURACY
+from ..solvers.route import Progress
+from .supervision import Supervision, takes_either
+
+AFFINITIES = ("knn", "rbf", "precomputed")
+_CHECKS_OF_ONE_CLUSTER = (
+    "check_dont_overwrite_parameters",
+    "check_methods_subset_invariance",
+    "check_fit2d_1feature",
+    "check_fit2d_predict1d",
+)
+
+
+def expected_failed_checks(estimator: ConstrainedClustering) -> dict[str, str]:
+    """Return the checks of scikit-learn's that an estimator does not pass, each with the reason.
+
+    To be given to ``check_estimator`` or ``parametrize_with_checks``. There are none for points and most methods.
+    """
+    failed = {}
+    if estimator.affinity == "precomputed":
+        failed["check_clustering"] = "the check clusters points, and these are no affinity"
+    which = method(estimator.method)
+    if "labels" in which.needs or which.formulation is CSC:
+        reason = f"the check asks for one cluster, and {which.name} finds at least two"
+        failed |= dict.fromkeys(_CHECKS_OF_ONE_CLUSTER, reason)
+    if "labels" in which.needs:
+        reason = f"the check asks for two clusters and names three classes, and {which.name} finds as many as are named"
+        failed["check_methods_sample_order_invariance"] = reason
+    return failed
+
+
+def _extends(estimator: ConstrainedClustering) -> bool:
+    """Whether the method carries over to new points; if not, the error says why."""
+    reason = estimator._why_no_prediction()
+    if reason:
+        raise AttributeError(reason)
+    return True
+
+
+class ConstrainedClustering(ClusterMixin, BaseEstimator):
+    """Clustering with must-links, cannot-links and partial labels, by any of the methods.
+
+    ``fit`` builds a graph of the points, declares the method's program on it, solves and certifies that, and clusters
+    what comes of it, in the way of the method's paper.
+
+    Parameters
+    ----------
+    n_clusters : int, optional
+        By default as many as ``y`` has classes, or as the cannot-links show to be needed if that is more; at least two.
+    method : str or subclass of Problem
+        One of ``cvxlink.methods()``, in capitals or not, or a formulation of your own.
+    method_options : dict, optional
+        Fields of the formulation: ``{"mu": 0.2}`` for SRCP.
+    affinity : "knn", "rbf" or "precomputed"
+        What the graph is made by: :meth:`Graph.knn`, :meth:`Graph.rbf`, or X is an n × n affinity itself, dense or
+        sparse.
+    n_neighbors : int
+        Neighbours of each point, for "knn"; with fewer other points all of these, with a warning.
+    sigma : float or "mean"
+        The width of the weights, for "knn" and "rbf".
+    symmetrize : "union", "mean" or "mutual"
+        As in :meth:`Graph.knn`.
+    connect : bool
+        Join the components of the graph, for "knn".
+    cluster_method : str, optional
+        "kernel-kmeans", "spectral", "kmeans", "cut" or "argmax"; by default the paper's own.
+    n_init : int
+        Restarts of k-means.
+    solver, form, route, accuracy, time_limit, solver_options
+        As in :meth:`Problem.solve`.
+    random_state : None, int, numpy generator or RandomState
+        Where clustering starts; the same number, the same labels.
+
+    Attributes
+    ----------
+    labels_ : array of n
+        The clusters, 0 … k − 1. With ``y``, and at least as many clusters as it has classes, they are numbered to agree
+        most with these, one to one, so that ``classes_[labels_]`` are names where there are as many of both.
+    n_clusters_ : int
+        How many clusters were asked for, or follow.
+    classes_ : array
+        The classes that ``y`` names, in order; only with ``y``.
+    links_ : Links
+        The links that were given, and those that ``y`` says: all of them for methods with soft links, otherwise a few
+        that imply the others.
+    problem_, solution_ : Problem, Solution
+        What was solved, and how: ``solution_.certificate``, ``solution_.timings``, ``solution_.duals``.
+    embedding_ : array, n × r
+        The points in feature space, for methods that have one.
+    affinity_matrix_ : array or sparse matrix, n × n
+        What was clustered, for methods that are clustered spectrally, NCuts among them.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+
+    Notes
+    -----
+    Without links and labels there is nothing to propagate: the points are clustered by their graph alone (NCuts), with
+    a warning.
+
+    ``predict`` is there for methods that extend to new points: not for a precomputed affinity, nor for methods that
+    yield nothing but an affinity (SRCP, E2CP, SL, MinKL).
+
+    All of scikit-learn's ``check_estimator`` passes but for what ``expected_failed_checks`` of this module lists, which
+    is nothing for points and most methods.
+
+    Examples
+    --------
+    >>> import cvxlink as cl
+    >>> X, y = cl.datasets.load("iris")
+    >>> estimator = cl.ConstrainedClustering(n_clusters=3, random_state=0)
+    >>> labels = estimator.fit(X, must_link=[(0, 1), (60, 70)], cannot_link=[(0, 75), (75, 149)]).labels_
+    """
+
+    def __init__(
+        self,
+        n_clusters: int | None = None,
+        *,
+        method: str | type[Problem] = "kp",
+        method_options: Mapping[str, Any] | None = None,
+        affinity: str = "knn",
+        n_neighbors: int = 10,
+        sigma: float | str = "mean",
+        symmetrize: str = "union",
+        connect: bool = True,
+        cluster_method: str | None = None,
+        n_init: int = 20,
+        solver: str | None = None,
+        form: str | None = None,
+        route: str | None = None,
+        accuracy: float | None = DEFAULT_ACCURACY,
+        time_limit: float | None = None,
+        solver_options: Mapping[str, Any] | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.method = method
+        self.method_options = method_options
+        self.affinity = affinity
+        self.n_neighbors = n_neighbors
+        self.sigma = sigma
+        self.symmetrize = symmetrize
+        self.connect = connect
+        self.cluster_method = cluster_method
+        self.n_init = n_init
+        self.solver = solver
+        self.form = form
+        self.route = route
+        self.accuracy = accuracy
+        self.time_limit = time_limit
+        self.solver_options = solver_options
+        self.random_state = random_state
+
+    # ------------------------------------------------------------------ fitting
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        must_link: Any = None,
+        cannot_link: Any = None,
+        links: Any = None,
+        progress: Callable[[Progress], Any] | None = None,
+    ) -> ConstrainedClustering:
+        """Cluster the points.
+
+        Parameters
+        ----------
+        X : array or frame, n × d
+            One row a point; an n × n affinity with ``affinity="precomputed"``.
+        y : array of n, optional
+            Labels of some points, numbers or names: -1, None, or NaN among names, where they are unknown. Methods that
+            take links get those that follow.
+        must_link, cannot_link : pairs, optional
+            Lists or arrays of pairs (i, j). Points are positions counted from 0, also in a pandas frame, whose index is
+            not used.
+        links : Links or matrix, optional
+            More links, or the same: as :class:`~cvxlink.Links`, or as an n × n matrix, dense or sparse, positive for
+            must and negative for cannot. Methods that take labels get those that follow.
+        progress : function, optional
+            Called after each step of a route that has steps, as in :meth:`Problem.solve`; not at all for others.
+        """
+        before = dict(self.__dict__)
+        try:
+            return self._fitted(X, y, must_link, cannot_link, links, progress)
+        except BaseException:  # nothing is lost: an earlier fit stays as it was
+            self.__dict__ = before
+            raise
+
+    def _fitted(
+        self, X: Any, y: Any, must_link: Any, cannot_link: Any, links: Any, progress: Callable[[Progress], Any] | None
+    ) -> ConstrainedClustering:
+        points = _worded_as_here(validate_data, self, X, **self._input)
+        task = self._task(points, y, must_link, cannot_link, links)
+        algorithm = {} if task.replaced else self._algorithm
+        if progress is not None and not _has_steps(task.problem, algorithm):
+            progress = None
+        solution = task.problem.solve(
+            **algorithm,
+            accuracy=self.accuracy,
+            time_limit=self.time_limit,
+            random_state=0 if self.random_state is None else self.random_state,
+            progress=progress,
+        )
+        clusters = solution.cluster(task.n_clusters, self.cluster_method, self.random_state, self.n_init)
+        self.problem_, self.solution_ = task.problem, solution
+        self.links_, self.n_clusters_ = task.links, task.n_clusters
+        self._way = self.cluster_method or task.problem.about.cluster
+        # Where the class with the largest score is taken, clusters are classes already.
+        self.labels_ = clusters if self._way == "argmax" else task.known.matched(clusters, task.n_clusters)
+        self.__dict__.pop("classes_", None)  # of an earlier fit
+        if task.known.labels is not None:
+            self.classes_ = task.known.classes
+        return self
+
+    def fit_predict(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        must_link: Any = None,
+        cannot_link: Any = None,
+        links: Any = None,
+        progress: Callable[[Progress], Any] | None = None,
+    ) -> np.ndarray:
+        """Cluster the points, see :meth:`fit`, and return ``labels_``."""
+        return self.fit(X, y, must_link=must_link, cannot_link=cannot_link, links=links, progress=progress).labels_
+
+    def declare(
+        self, X: Any, y: Any = None, *, must_link: Any = None, cannot_link: Any = None, links: Any = None
+    ) -> Problem:
+        """Return the problem that :meth:`fit` would solve, unsolved; nothing is fitted."""
+        points = _worded_as_here(check_array, X, estimator=self, **self._input)
+        return self._task(points, y, must_link, cannot_link, links).problem
+
+    @property
+    def _input(self) -> dict[str, Any]:
+        """What X has to be. Sparse points are refused, and told what to do, by the graph: an affinity may be sparse."""
+        affinity = self.affinity == "precomputed"
+        return {"accept_sparse": "csr", "dtype": float, "ensure_min_samples": 2, "ensure_non_negative": affinity}
+
+    @property
+    def _algorithm(self) -> dict[str, Any]:
+        """How the method that was asked for is to be solved, and no other."""
+        options = self.solver_options
+        return {"solver": self.solver, "form": self.form, "route": self.route, "solver_options": options}
+
+    def _task(self, X: Any, y: Any, must_link: Any, cannot_link: Any, links: Any) -> _Task:
+        n = X.shape[0]
+        known = Supervision.given(n, y, must_link, cannot_link, links)
+        chosen, options = method(self.method), self.method_options or {}
+        if not isinstance(options, Mapping):
+            raise InvalidInput(f"method_options must be a dict, such as {{'mu': 0.2}}, not {options!r}")
+        replaced = takes_either(chosen) and known.is_empty
+        if replaced:
+            warnings.warn(
+                f"there are no links and no labels for {chosen.name} to go by, so the points are clustered by their "
+                f"graph alone (NCuts); give must_link and cannot_link, links, or y with -1 for unknown",
+                LinkWarning,
+                stacklevel=3,
+            )
+            chosen, options = method(NCuts), {}
+        elif not (takes_either(chosen) or known.is_empty):
+            warnings.warn(
+                f"{chosen.name} clusters by the graph alone: links are ignored, and labels but for their number and "
+                f"names; method='kp' goes by them",
+                LinkWarning,
+                stacklevel=3,
+            )
+        all_links = known.links_for(chosen)
+        asked = self.n_clusters
+        k = known.n_clusters(all_links) if asked is None else as_count(asked, "n_clusters", 1, n)
+        problem = chosen.make(self._graph(X), all_links, known.labels_for(chosen, k), k, **options)
+        found = getattr(problem, "n_clusters", k)
+        if found != k:
+            raise InvalidInput(
+                f"{chosen.name} finds the {found} classes that labels name, not {k} clusters; ask for {found}, label a "
+                f"point of each class, or choose a method that takes links"
+            )
+        return _Task(problem, known, all_links, k, replaced)
+
+    def _graph(self, X: Any) -> Graph:
+        if self.affinity not in AFFINITIES:
+            raise InvalidInput(f"affinity must be one of {', '.join(map(repr, AFFINITIES))}, not {self.affinity!r}")
+        if self.affinity == "precomputed":
+            return Graph.from_affinity(X)
+        if self.affinity == "rbf":
+            return Graph.rbf(X, self.sigma)
+        neighbours, others = as_count(self.n_neighbors, "n_neighbors"), X.shape[0] - 1
+        if neighbours > others:
+            trouble = f"n_neighbors is {neighbours}, and each point has {others} others; all are joined"
+            warnings.warn(trouble, ClippedWarning, stacklevel=4)
+        return Graph.knn(X, min(neighbours, others), self.sigma, self.symmetrize, self.connect)  # type: ignore[arg-type]
+
+    # ------------------------------------------------------------------ what was fitted
+
+    @available_if(_extends)
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the cluster of new points, each as if it were the only one to join the graph.
+
+        A new point gets its place in feature space from its neighbours, and the cluster with the nearest mean; for
+        methods with scores for classes the class with the largest. So what is said of a point does not depend on the
+        others in X.
+        """
+        check_is_fitted(self)
+        points = _worded_as_here(validate_data, self, X, reset=False, **{**self._input, "ensure_min_samples": 1})
+        return predict_alone(self.solution_, points, None if self._way == "argmax" else self.labels_)
+
+    def _why_no_prediction(self) -> str:
+        """Return why there is no ``predict``, for the problem that was solved or the method that is to be; or ""."""
+        problem = getattr(self, "problem_", None)
+        which = method(self.method if problem is None else type(problem))
+        if "graph" not in which.needs or not _is_embedded(which.formulation):
+            yields = which.formulation.about.yields
+            return f"{which.name} does not extend to new points: it yields {yields}; KP, for example, does"
+        points = getattr(getattr(problem, "graph", None), "points", None)
+        if self.affinity == "precomputed" if problem is None else points is None:
+            return "new points have no place in a precomputed affinity; give points, with affinity='knn' or 'rbf'"
+        return ""
+
+    @property
+    def embedding_(self) -> np.ndarray:
+        """The points in feature space, one row each."""
+        check_is_fitted(self)
+        if not _is_embedded(type(self.problem_)):
+            name = type(self.problem_).__name__
+            raise AttributeError(f"{name} yields {self.problem_.about.yields} and no embedding; see affinity_matrix_")
+        return self.solution_.embedding
+
+    @property
+    def affinity_matrix_(self) -> Any:
+        """The affinity that was clustered, for methods that are clustered spectrally."""
+        check_is_fitted(self)
+        if isinstance(self.problem_, NCuts):
+            return self.problem_.graph.W
+        if self._way != "spectral":
+            name = type(self.problem_).__name__
+            raise AttributeError(f"{name} was not clustered by an affinity; see embedding_, or solution_.affinity")
+        return self.solution_.affinity_for(self.n_clusters_)
+
+    def __dir__(self) -> list[str]:
+        # A notebook shows the values of all that is listed here, and two of them may take long to compute.
+        listed = set(object.__dir__(self)) - {"embedding_", "affinity_matrix_"}
+        return [name for name in listed if hasattr(self, name)]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        given = self.affinity == "precomputed"
+        tags.input_tags.pairwise = tags.input_tags.sparse = tags.input_tags.positive_only = given
+        return tags
+
+
+@dataclass(frozen=True)
+class _Task:
+    """A problem to solve, and what it was made of."""
+
+    problem: Problem
+    known: Supervision
+    links: Links
+    n_clusters: int
+    replaced: bool  # by one that needs no links
+
+
+def _has_steps(problem: Problem, algorithm: dict[str, Any]) -> bool:
+    """Whether the way a problem will be solved reports steps."""
+    route = problem.explain(algorithm.get("solver"), algorithm.get("form"), route=algorithm.get("route")).route
+    return route is not None and route.iterates
+
+
+def _worded_as_here(check: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+    """Let scikit-learn check the points, in its words; its errors are ours."""
+    *first, X = arguments
+    X = real_array(X, "X") if np.ma.isMaskedArray(X) else X  # scikit-learn would look behind the mask
+    try:
+        return check(*first, X, **options)
+    except ValueError as error:
+        raise InvalidInput(str(error)) from error
+
+
+def _is_embedded(formulation: type[Problem]) -> bool:
+    """Whether a formulation yields places for points in feature space."""
+    return formulation.about.kernel or formulation.about.embedding

@@ -1,0 +1,135 @@
+"""What is known about points beforehand, links and labels, as each method takes it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+from scipy.sparse import issparse
+
+from ..data.links import Links
+from ..data.partial_labels import joined
+from ..errors import InvalidInput
+from ..methods.table import Method
+from ..numerics.checks import as_labels, is_known
+
+
+@dataclass(frozen=True, eq=False)
+class Supervision:
+    """Links on n points and labels of some of them.
+
+    Attributes
+    ----------
+    links : Links
+        Those that were given as such.
+    labels : array of n, or None
+        -1 for unknown ("-1" among names); None if none is known.
+    """
+
+    links: Links
+    labels: np.ndarray | None
+
+    @classmethod
+    def given(cls, n: int, y: Any, must_link: Any, cannot_link: Any, links: Any) -> Supervision:
+        """Read labels and links, however they were given; None stands for nothing."""
+        matrix = _as_links(links, n)
+        pairs = Links(n, () if must_link is None else must_link, () if cannot_link is None else cannot_link)
+        together = Links(n, np.vstack([matrix.must, pairs.must]), np.vstack([matrix.cannot, pairs.cannot]))
+        return cls(together, _as_partial_labels(y, n))
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is known."""
+        return not len(self.links) and self.labels is None
+
+    @cached_property
+    def classes(self) -> np.ndarray:
+        """The classes that labels name, in order."""
+        return np.array([], dtype=int) if self.labels is None else np.unique(self.labels[is_known(self.labels)])
+
+    def links_for(self, method: Method) -> Links:
+        """Return the links and those that labels say: all for soft ones, few that imply the others for hard ones.
+
+        Contradictions are refused where labels are involved, and by methods that cannot do with them.
+        """
+        soft = "links" in method.needs and not method.formulation.about.hard_links
+        if self.labels is not None:
+            return self.links.with_labels(self.labels) if soft else joined(self.links, self.labels)
+        if not soft and takes_either(method):
+            self.links.require_consistent()
+        return self.links
+
+    def labels_for(self, method: Method, n_clusters: int) -> np.ndarray | None:
+        """Return the labels and those that links say, for a method that takes labels."""
+        if "labels" not in method.needs:
+            return None
+        if self.labels is not None:
+            return self.links.to_labels(self.labels, n_clusters if n_clusters == len(self.classes) else None)
+        following = self.links.to_labels(n_classes=n_clusters)
+        found = len(np.unique(following[is_known(following)]))
+        if found < n_clusters:
+            raise InvalidInput(
+                f"{method.name} starts from labels, and these links keep only {found} of {n_clusters} clusters apart; "
+                f"give y, or cannot-links between points of every two clusters"
+            )
+        return following
+
+    def n_clusters(self, links: Links) -> int:
+        """Return how many clusters there are if nobody says so: as many as classes, or as the links show; two at least.
+
+        ``links`` are these and those that labels say.
+        """
+        if links.contradiction():
+            raise InvalidInput(
+                "the links contradict one another, so they do not tell how many clusters there are; give n_clusters"
+            )
+        return max(2, len(self.classes), links.least_clusters())
+
+    def matched(self, clusters: np.ndarray, n_clusters: int) -> np.ndarray:
+        """Number clusters as the classes they agree with most, one to one, and others after these.
+
+        With fewer clusters than classes they stay as they are.
+        """
+        if self.labels is None or n_clusters < len(self.classes):
+            return clusters
+        known = is_known(self.labels)
+        together = np.zeros((n_clusters, len(self.classes)))
+        np.add.at(together, (clusters[known], np.searchsorted(self.classes, self.labels[known])), 1)
+        matched, those = linear_sum_assignment(together, maximize=True)
+        number = np.empty(n_clusters, dtype=clusters.dtype)
+        number[matched] = those
+        number[np.setdiff1d(np.arange(n_clusters), matched)] = np.arange(len(self.classes), n_clusters)
+        return number[clusters]
+
+
+def takes_either(method: Method) -> bool:
+    """Whether a method takes links or labels, and not just a graph."""
+    return "links" in method.needs or "labels" in method.needs
+
+
+def _as_links(links: Any, n: int) -> Links:
+    if links is None:
+        return Links(n)
+    if not isinstance(links, Links):
+        shape = links.shape if issparse(links) else np.shape(links)
+        if shape != (n, n):
+            raise InvalidInput(
+                f"links must be Links or a signed {n} × {n} matrix, not something of the shape {shape}; "
+                f"pairs go to must_link and cannot_link"
+            )
+        return Links.from_matrix(links)
+    if links.n != n:
+        raise InvalidInput(f"there are {n} points, but the links are on {links.n}")
+    return links
+
+
+def _as_partial_labels(y: Any, n: int) -> np.ndarray | None:
+    if y is None:
+        return None
+    if isinstance(y, Links):
+        raise InvalidInput("y takes labels, -1 for unknown; give links by name: fit(X, links=…)")
+    labels = as_labels(y, n)
+    return labels if is_known(labels).any() else None

@@ -1,0 +1,1 @@
+"""Constrained clustering via spectral regularization: CCSR."""

@@ -1,0 +1,174 @@
+"""Constrained clustering via spectral regularization (Li, Liu & Tang 2009)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+
+from ... import terms
+from ...data.link_weights import as_link_values, on_links
+from ...engine.learnt import Learnt
+from ...engine.problem import Problem
+from ...model.about import About
+from ...numerics.checks import as_count
+from ...numerics.matrices import Arrays, Congruence, square_root
+from ...programs.declared import SpecialProgram
+from ..base import LinkedGraphProblem
+from .equivalents import CompactCCSR, SchurCCSR
+from .fitted_products import FittedProducts
+from .proof import certify_fitted_products
+from .routes import InteriorLeastSquares
+
+MOST_SHOWN = 20
+
+
+@dataclass(frozen=True, eq=False)
+class CCSR(LinkedGraphProblem):
+    r"""Constrained clustering via spectral regularization.
+
+    .. math::
+
+        \min_{M \succeq 0}\ \sum_{(i,j,t)\in\mathcal S} (u_i^\top M u_j - t_{ij})^2, \qquad
+        t_{ii} = 1,\quad t_{ij} = 1 \text{ on } \mathcal{M},\quad t_{ij} = 0 \text{ on } \mathcal{C},
+
+    with :math:`u_i^\top` the rows of :math:`F_m`, the m smoothest eigenvectors of :math:`\bar L`. Among all smooth
+    representations :math:`F_m A`, :math:`M = AA^\top`, it is the one that comes nearest to unit length, must-linked
+    points together and cannot-linked points at right angles. The program has m(m+1)/2 unknowns, however many points
+    and links there are; k-means on the rows of :math:`F_m M^{1/2}` clusters them.
+
+    Forms: "paper", the sum as it stands; "compact", :math:`\|R\operatorname{svec}(M) - d\|^2 + c_0` over M ⪰ 0, which
+    is solved unless another is asked for; and "schur", equation (20) as printed, whose second matrix inequality has
+    order m² + 1.
+
+    Parameters
+    ----------
+    graph : Graph
+    links : Links
+        They may contradict one another: they are fitted, not enforced.
+    normalized : bool
+        Use the normalised Laplacian L̄ (the paper's choice) or L = D − W.
+    order : int
+        The number m of eigenvectors; 15 in the paper, for hundreds of links and more. M has m(m+1)/2 entries to fit, so
+        a few links call for a few more eigenvectors than there are clusters. With fewer points, all there are.
+    must_weight, cannot_weight : number, mapping, matrix or array
+        How much a link counts, against 1 for the unit length of a point: one number for all; by pair
+        ``{(0, 1): 5.0}``, the others 1; a symmetric matrix; or an array in the order of ``links.must`` and
+        ``links.cannot``, which are sorted.
+
+    References
+    ----------
+    Li, Liu & Tang (2009), CVPR, equations (17) to (20), Algorithm 1; there all weights are 1.
+    """
+
+    order: int = 15
+    must_weight: Any = 1.0
+    cannot_weight: Any = 1.0
+
+    about = About(
+        "li2009",
+        equation="17",
+        program="least squares, semidefinite",
+        form="paper",
+        takes="soft links",
+        yields="embedding, kernel",
+        embedding=True,
+    )
+    prefers = "compact"
+    adjustable = ("must_weight", "cannot_weight")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        as_count(self.order, "order", 1)
+        for name, pairs in (("must_weight", self.links.must), ("cannot_weight", self.links.cannot)):
+            weights = as_link_values(getattr(self, name), pairs, self.links.n, name)
+            on_links(weights, pairs, name, positive=False, default=1.0)
+            object.__setattr__(self, name, weights)
+
+    def variables(self) -> dict[str, cp.Variable]:
+        """The matrix M = AAᵀ of the representation F_m A."""
+        m = min(self.order, self.graph.n)
+        return {"M": cp.Variable((m, m), symmetric=True, name="M")}
+
+    def objective(self, M: cp.Variable) -> cp.Minimize:  # type: ignore[override]
+        """Unit length of all points, and the products that the links want."""
+        F_m, everyone = self.spectrum[1], np.arange(self.graph.n)
+        lengths = terms.fitted_products(M, F_m, np.column_stack([everyone, everyone]), np.ones(self.graph.n))
+        if not len(self.links):
+            return cp.Minimize(lengths)
+        wanted = np.repeat([1.0, 0.0], [len(self.links.must), len(self.links.cannot)])
+        links = np.vstack([self.links.must, self.links.cannot])
+        return cp.Minimize(lengths + terms.fitted_products(M, F_m, links, wanted, self.parameter("link_weights")))
+
+    def constraints(self, M: cp.Variable) -> dict[str, Any]:  # type: ignore[override]
+        """Semidefiniteness."""
+        return {"psd": terms.semidefinite(M)}
+
+    @property
+    def equivalents(self) -> Mapping[str, Problem]:
+        """The sum of squares as one norm, and equation (20) of the paper."""
+        return {"compact": CompactCCSR(self), "schur": SchurCCSR(self)}
+
+    @cached_property
+    def program(self) -> SpecialProgram:
+        """Least squares over a small cone."""
+        return SpecialProgram(
+            self,
+            self.products,
+            (InteriorLeastSquares(),),
+            certify_fitted_products,
+            not_linear="its objective is quadratic, and links are fitted, not enforced",
+        )
+
+    @cached_property
+    def spectrum(self) -> tuple[np.ndarray, np.ndarray]:
+        """The m smallest eigenvalues of the Laplacian, and F_m."""
+        return self.graph.smoothest(min(self.order, self.graph.n), self.normalized)
+
+    @cached_property
+    def link_weights(self) -> np.ndarray:
+        """What each link weighs, must-links first."""
+        must = on_links(self.must_weight, self.links.must, "must_weight", positive=False, default=1.0)
+        cannot = on_links(self.cannot_weight, self.links.cannot, "cannot_weight", positive=False, default=1.0)
+        return np.concatenate([must, cannot])
+
+    @cached_property
+    def products(self) -> FittedProducts:
+        """The wanted products: of each point with itself, of must-linked and of cannot-linked points."""
+        everyone = np.arange(self.graph.n)
+        must, cannot = self.links.must, self.links.cannot
+        sizes = [len(everyone), len(must), len(cannot)]
+        return FittedProducts(
+            self.spectrum[1],
+            np.vstack([np.column_stack([everyone, everyone]), must, cannot]),
+            np.repeat([1.0, 1.0, 0.0], sizes),
+            np.concatenate([np.ones(len(everyone)), self.link_weights]),
+        )
+
+    @property
+    def tex(self) -> Mapping[str, str]:
+        """LaTeX of the objective, as one sum over points and links."""
+        weight = "w_{ij} " if (self.must_weight, self.cannot_weight) != (1.0, 1.0) else ""
+        rows = r"u_i^\top \text{ row of } F_m"
+        return {"objective": rf"\sum_{{ij}} {weight}(u_i^\top M u_j - t_{{ij}})^2 \quad {rows}"}
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """The order, and the eigenvalues it takes."""
+        eigenvalues = self.spectrum[0]
+        m = len(eigenvalues)
+        fewer = f" ({self.order} asked for, there are no more)" if m < self.order else ""
+        L = "L̄" if self.normalized else "L"
+        shown = ", ".join(f"{value:.3g}" if value > 1e-12 else "0" for value in eigenvalues[:MOST_SHOWN])
+        if m > MOST_SHOWN:
+            shown += f", … {eigenvalues[-1]:.3g}"
+        return (f"order {m}{fewer}: the smoothest eigenvectors of {L}, with the eigenvalues {shown}",)
+
+    def learnt(self, values: Arrays) -> Learnt:
+        """The representation F_m M^½ and its kernel F_m M F_mᵀ, kept as a product."""
+        F_m, M = self.spectrum[1], values["M"]
+        return Learnt(kernel=Congruence(F_m, M), embedding=lambda: F_m @ square_root(M))

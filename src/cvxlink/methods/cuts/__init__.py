@@ -1,0 +1,1 @@
+"""Cuts that satisfy constraints: CSC and CSCGFHF."""

@@ -1,0 +1,1 @@
+"""Relaxed cuts over projections: NCuts and SSKK."""

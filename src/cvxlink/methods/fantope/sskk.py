@@ -1,0 +1,157 @@
+"""Semi-supervised kernel k-means (Kulis, Basu, Dhillon & Mooney 2005)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+
+from ... import terms
+from ...data.constraint_matrices import scaled_by
+from ...engine.learnt import Learnt
+from ...errors import InvalidInput
+from ...model.about import About
+from ...numerics.checks import as_count, as_positive
+from ...numerics.matrices import Arrays
+from ...numerics.threads import threads_for
+from ...programs.declared import SpecialProgram
+from ..base import LinkedProblem
+from .fantope import Fantope
+from .projections import between_projections, embedded, projection_of, solved_by_eigenvectors
+
+
+@dataclass(frozen=True, eq=False)
+class SSKK(LinkedProblem):
+    r"""Semi-supervised kernel k-means.
+
+    .. math:: \min_X\ \langle K, I - X\rangle \quad\text{s.t.}\quad 0 \preceq X \preceq I,\quad \operatorname{tr} X = k,
+              \qquad K = \sigma I + D^{-1/2}(W + pY)D^{-1/2} .
+
+    Links enter the affinity as a penalty p, +p on must-links and −p on cannot-links, and the smallest shift σ makes a
+    kernel of it. Weighted kernel k-means with the kernel :math:`D^{-1/2}KD^{-1/2}` and the degrees as weights is then
+    the normalised cut of the changed graph: a clustering with indicator matrix H has the distortion ⟨K, I − X⟩ with the
+    projection :math:`X = D^{1/2}H(H^\top D H)^{-1}H^\top D^{1/2}`, and the program, trace maximisation in other words,
+    is its relaxation: the optimum, the sum of the n − k smallest eigenvalues of K, is below every clustering's.
+    Kernel k-means starts from what the eigenvectors say, and from random centres.
+
+    Parameters
+    ----------
+    graph : Graph
+        No point may be isolated.
+    links : Links
+        They may contradict one another: they are rewarded, not enforced.
+    n_clusters : int
+        The number k of clusters.
+    penalty : float, optional
+        The penalty p; by default n / (k · number of links), as in the papers.
+
+    References
+    ----------
+    Kulis, Basu, Dhillon & Mooney (2005), ICML; the normalised-cut version, with which Li, Liu & Tang (2009) compare.
+    """
+
+    n_clusters: int = 2
+    penalty: float | None = None
+
+    normalized = False  # of the Laplacian by which new points follow old ones
+
+    about = About(
+        "kulis2005",
+        program="semidefinite (Fantope)",
+        form="fantope",
+        takes="soft links",
+        cluster="kernel-kmeans",
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        as_count(self.n_clusters, "n_clusters", 1, self.graph.n)
+        if self.penalty is not None:
+            object.__setattr__(self, "penalty", as_positive(self.penalty, "penalty", or_zero=True))
+        if (self.graph.degrees == 0).any():
+            isolated = int(np.flatnonzero(self.graph.degrees == 0)[0])
+            raise InvalidInput(
+                f"point {isolated} has no neighbours, so it has no weight in a normalised cut; "
+                f"join it to others, as Graph.knn does, or leave it out"
+            )
+
+    def variables(self) -> dict[str, cp.Variable]:
+        """What stands for the projection."""
+        return {"X": cp.Variable((self.graph.n, self.graph.n), symmetric=True, name="X")}
+
+    def objective(self, X: cp.Variable) -> cp.Minimize:  # type: ignore[override]
+        """The distortion: squared distances to the centres, weighted by degrees."""
+        return cp.Minimize(terms.distortion(X, self.K))
+
+    def constraints(self, X: cp.Variable) -> dict[str, Any]:  # type: ignore[override]
+        """Between the projections of rank k."""
+        return between_projections(X, self.n_clusters)
+
+    @property
+    def reward(self) -> float:
+        """The penalty p: what a broken link costs."""
+        if self.penalty is not None:
+            return self.penalty
+        return self.graph.n / (self.n_clusters * len(self.links)) if len(self.links) else 0.0
+
+    @cached_property
+    def _changed(self) -> np.ndarray:
+        """The affinity with its links, D^{-1/2}(W + pY)D^{-1/2}."""
+        return scaled_by((self.graph.W + self.reward * self.links.matrix).toarray(), self.graph.degrees)
+
+    @cached_property
+    def _spectrum(self) -> tuple[np.ndarray, np.ndarray]:
+        with threads_for(self.graph.n):
+            return np.linalg.eigh(self._changed)
+
+    @property
+    def shift(self) -> float:
+        """The smallest shift σ that makes a kernel of the changed affinity."""
+        return max(0.0, -float(self._spectrum[0][0]))
+
+    @cached_property
+    def K(self) -> np.ndarray:
+        """The shifted affinity, D^{1/2} on either side of the kernel."""
+        return self._changed + self.shift * np.eye(self.graph.n)
+
+    @property
+    def tex(self) -> Mapping[str, str]:
+        """LaTeX of the objective, with what K is."""
+        kernel = rf"K = {self.shift:.4g} I + D^{{-1/2}}(W + {self.reward:.4g} Y)D^{{-1/2}}"
+        return {"objective": rf"\langle K, I - X \rangle \quad {kernel}"}
+
+    @cached_property
+    def program(self) -> SpecialProgram:
+        """The sum of eigenvalues it is equal to."""
+        said = f"the sum of all eigenvalues of K but the {self.n_clusters} largest"
+        return solved_by_eigenvectors(
+            self, Fantope(-self.K, self.n_clusters, float(np.trace(self.K)), self._smallest, said)
+        )
+
+    def _smallest(self) -> tuple[np.ndarray, np.ndarray]:
+        eigenvalues, vectors = self._spectrum
+        largest = slice(None, -self.n_clusters - 1, -1)
+        return -(eigenvalues[largest] + self.shift), vectors[:, largest]
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """The shift and the penalty."""
+        return (f"penalty {self.reward:.4g} per link, shift {self.shift:.4g}: the least that makes a kernel",)
+
+    def point_of_clustering(self, labels: Any) -> dict[str, Any]:
+        """The projection of a clustering, whose value is its distortion."""
+        return projection_of(labels, self.graph.degrees)
+
+    def learnt(self, values: Arrays) -> Learnt:
+        """The kernel of weighted kernel k-means, and the eigenvectors it starts from, as normalised cuts uses them."""
+        changed = self.graph.W + self.reward * self.links.matrix
+        return Learnt(
+            kernel=lambda: scaled_by(self.K, self.graph.degrees),
+            embedding=lambda: embedded(values, self.n_clusters, self.graph.degrees),
+            affinity=lambda n_clusters: np.maximum(changed.toarray(), 0),  # without its negative entries
+            weights=self.graph.degrees,
+        )

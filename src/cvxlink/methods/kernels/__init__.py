@@ -1,0 +1,1 @@
+"""Kernels learnt by semidefinite programs: PCP and KP."""

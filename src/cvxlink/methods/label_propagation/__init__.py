@@ -1,0 +1,1 @@
+"""Labels propagated over a graph: GFHF and LLGC."""

@@ -1,0 +1,1 @@
+"""Links propagated to all pairs of points: SRCP and E2CP."""

@@ -1,0 +1,42 @@
+"""What programs that propagate links have in common."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ...engine.learnt import Learnt
+from ...model.about import About
+from ...numerics.matrices import Arrays
+from ...programs.declared import SpecialProgram
+from ...solvers.route import Route
+from ..base import LinkedGraphProblem
+from .adjusted_affinity import adjusted_affinity
+from .proof import certify_propagated_links
+
+
+@dataclass(frozen=True, eq=False)
+class PropagatingProblem(LinkedGraphProblem):
+    """A program whose variable F, n × n, holds what the links say about every pair of points."""
+
+    about = About(takes="soft links", yields="spread links, affinity", kernel=False, cluster="spectral")
+
+    def learnt(self, values: Arrays) -> Learnt:
+        """The propagated links, and the affinity raised and lowered by them: equation (9) of Fu et al. (2011).
+
+        Where links are kept as a sum of products, the affinity is sparse: the graph's edges, and the strongest pairs of
+        each linked point.
+        """
+        F = values.stored["F"]
+        return Learnt(propagated=F, affinity=lambda n_clusters: adjusted_affinity(self.graph, F).affinity)
+
+    def propagating(self, data: Any, *routes: Route) -> SpecialProgram:
+        """Return the matrix equation that the program is equal to, with its routes and its proof."""
+        return SpecialProgram(
+            self,
+            data,
+            routes,
+            certify_propagated_links,
+            not_linear="its objective is quadratic, and links are fitted, not enforced",
+            suits_solvers=False,
+        )

@@ -1,0 +1,96 @@
+"""Symmetric graph regularized constraint propagation (Fu, Lu, Ip, Peng & Lu 2011)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any
+
+import cvxpy as cp
+
+from ... import terms
+from ...errors import InvalidInput
+from ...numerics.checks import as_positive
+from ...programs.declared import SpecialProgram
+from .base import PropagatingProblem
+from .lyapunov import Lyapunov
+from .routes import Eigen, Factored, Kronecker, Spreading
+
+# Beyond this range of mu one of the two terms is below the rounding of the other.
+LEAST_MU = 1e-15
+
+
+@dataclass(frozen=True, eq=False)
+class SRCP(PropagatingProblem):
+    r"""Symmetric graph regularized constraint propagation.
+
+    .. math::
+
+        \min_F\ \mu \|F - Y\|_F^2 + \tfrac12 \operatorname{tr}(F^\top \bar L F + F \bar L F^\top),
+        \qquad Y_{ij} = +1 \text{ on } \mathcal{M},\ -1 \text{ on } \mathcal{C},\ 0 \text{ elsewhere}.
+
+    Links spread over the graph along rows and columns at once. The gradient vanishes exactly where the Lyapunov
+    equation (5) of the paper holds,
+
+    .. math:: (\mu I + \bar L) F + F (\mu I + \bar L) = 2\mu Y,
+
+    and where the spreading process (7), :math:`F \leftarrow \tfrac12\alpha(SF + FS) + (1-\alpha)Y` with
+    :math:`\mu = (1-\alpha)/\alpha`, stands still. F then raises or lowers the affinity (equation (9)), and spectral
+    clustering follows.
+
+    Parameters
+    ----------
+    graph : Graph
+        Weights between 0 and 1, for equation (9).
+    links : Links
+        They may contradict one another: they are fitted, not enforced.
+    normalized : bool
+        Use the normalised Laplacian L̄ (the paper's choice) or L = D − W.
+    mu : float
+        What a unit of misfit to the links costs against a unit of roughness; 0.2 in the paper. The smaller, the farther
+        links spread, and the fainter.
+
+    References
+    ----------
+    Fu, Lu, Ip, Peng & Lu (2011), AAAI, equations (3) to (9).
+    """
+
+    mu: float = 0.2
+
+    about = replace(PropagatingProblem.about, paper="fu2011", equation="3", program="quadratic", form="quadratic")
+    adjustable = ("mu",)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        mu = as_positive(self.mu, "mu")
+        if not LEAST_MU <= mu <= 1 / LEAST_MU:
+            raise InvalidInput(
+                f"mu must be between {LEAST_MU:g} and {1 / LEAST_MU:g}, not {mu:g}: beyond, one term is lost"
+            )
+        object.__setattr__(self, "mu", mu)
+
+    def variables(self) -> dict[str, cp.Variable]:
+        """The propagated links."""
+        return {"F": cp.Variable((self.graph.n, self.graph.n), name="F")}
+
+    def objective(self, F: cp.Variable) -> cp.Minimize:  # type: ignore[override]
+        """Fit to the links, and smoothness of the columns and of the rows."""
+        R = self.graph.incidence(self.normalized)
+        smooth = terms.smooth_rows_and_columns(F, R, self.L_symbol)
+        return cp.Minimize(self.parameter("mu") * terms.fit(F, self.links.matrix) + 0.5 * smooth)
+
+    def constraints(self, F: cp.Variable) -> dict[str, Any]:  # type: ignore[override]
+        """None."""
+        return {}
+
+    @cached_property
+    def program(self) -> SpecialProgram:
+        """The Lyapunov equation it is equal to."""
+        equation = Lyapunov(
+            self.L,
+            self.links.matrix,
+            self.mu,
+            partial(self.graph.smoothest, self.graph.n, self.normalized),
+            is_contraction=self.normalized,  # the eigenvalues of L̄ are between 0 and 2
+        )
+        return self.propagating(equation, Eigen(), Spreading(), Kronecker(), Factored())

@@ -1,0 +1,1 @@
+"""The kernel nearest to a given one: MinKL."""

@@ -1,0 +1,1 @@
+"""What families of methods share."""

@@ -1,0 +1,1 @@
+"""Spectral learning: the nearest affinity with given entries (SL)."""

@@ -1,0 +1,56 @@
+r"""The nearest matrix with some entries given.
+
+.. math:: \min_A\ \|A - W\|_F^2 \quad\text{s.t.}\quad A_{ij} = t_{ij} \text{ on given pairs} .
+
+The entries do not know of one another: those that are given are put in their places and the others stay. What the
+given ones cost, :math:`2\sum (t_{ij} - w_{ij})^2`, no feasible A can avoid.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+
+@dataclass(frozen=True, eq=False)
+class FixedEntries:
+    """The program as data: a symmetric matrix, and by the name of a constraint pairs and the entry they shall have."""
+
+    W: sp.csr_array
+    given: dict[str, tuple[np.ndarray, float]]
+
+    def solution(self) -> sp.csr_array:
+        """Return W with the given entries in their places."""
+        return sp.csr_array(self.replaced(sp.lil_array(self.W)))
+
+    def replaced(self, A: Any) -> Any:
+        """Put the given entries into a matrix."""
+        for pairs, entry in self.given.values():
+            i, j = pairs.T
+            A[i, j] = A[j, i] = entry
+        return A
+
+    def value(self, point: Mapping[str, np.ndarray]) -> float:
+        """Return the objective."""
+        return self.cost(point["A"])
+
+    def violations(self, point: Mapping[str, np.ndarray]) -> dict[str, float]:
+        """Return the largest violation of each constraint."""
+        A = point["A"]
+        return {
+            name: float(abs(A[tuple(pairs.T)] - entry).max(initial=0.0)) for name, (pairs, entry) in self.given.items()
+        }
+
+    def cost(self, A: np.ndarray) -> float:
+        """Return ‖A − W‖²."""
+        difference = A - self.W.toarray()
+        return float(np.vdot(difference, difference))
+
+    def least(self) -> float:
+        """Return the optimum."""
+        groups = [(pairs.T, entry) for pairs, entry in self.given.values() if len(pairs)]
+        return 2 * float(sum(((entry - np.asarray(self.W[i, j])) ** 2).sum() for (i, j), entry in groups))

@@ -1,0 +1,1 @@
+"""Kernels that share the eigenvectors of the graph: ImprovedOrder and GaussianField."""

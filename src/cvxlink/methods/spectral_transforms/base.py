@@ -1,0 +1,55 @@
+"""Kernels that share the graph's eigenvectors and fit their spectrum to links (Zhu, Kandola, Lafferty, Ghahramani)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ...errors import InvalidInput
+from ...numerics.checks import as_count
+from ...numerics.matrices import Congruence
+from ..base import LinkedGraphProblem
+
+
+@dataclass(frozen=True, eq=False)
+class SpectralTransform(LinkedGraphProblem):
+    r"""A kernel :math:`K(\mu) = \sum_i \mu_i v_i v_i^\top` on the smoothest eigenvectors of the Laplacian.
+
+    How well it fits the links is the kernel alignment with their signs T on the linked points l: +1 for must-linked
+    pairs, −1 for cannot-linked pairs, 0 for the others,
+
+    .. math:: A(\mu) = \frac{\langle K_{ll}, T\rangle}{\|K_{ll}\|_F} = \frac{a^\top \mu}{\|R\mu\|}, \qquad
+              a_i = v_{i,l}^\top T v_{i,l}, \quad (R^\top R)_{ij} = (v_{i,l}^\top v_{j,l})^2 .
+    """
+
+    order: int = 200
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        as_count(self.order, "order", 1)
+        if not len(self.links):
+            raise InvalidInput(f"{type(self).__name__} fits a spectrum to links, and there are none; give at least one")
+
+    @cached_property
+    def spectrum(self) -> tuple[np.ndarray, np.ndarray]:
+        """The smallest eigenvalues of the Laplacian, at most ``order`` of them, and their eigenvectors as columns."""
+        return self.graph.smoothest(min(self.order, self.graph.n), self.normalized)
+
+    @cached_property
+    def agreement(self) -> np.ndarray:
+        """The vector a: what one unit of each eigenvector's kernel agrees with the links."""
+        V = self.spectrum[1]
+        return np.einsum("ni,ni->i", V, self.links.matrix @ V)
+
+    @cached_property
+    def norm_root(self) -> np.ndarray:
+        """The matrix R with ‖K_ll‖_F = ‖Rμ‖."""
+        V = self.spectrum[1][self.links.linked]
+        eigenvalues, vectors = np.linalg.eigh((V.T @ V) ** 2)
+        return np.sqrt(np.maximum(eigenvalues, 0))[:, None] * vectors.T
+
+    def kernel_with(self, mu: np.ndarray) -> Congruence:
+        """Return K(μ), kept as a product."""
+        return Congruence(self.spectrum[1], np.diag(mu))

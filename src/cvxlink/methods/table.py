@@ -1,0 +1,173 @@
+"""The table of methods, and each of them on the same graph, links and labels."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from ..data.graph import Graph
+from ..data.links import Links
+from ..engine.plan import all_routes
+from ..engine.problem import Problem
+from ..errors import InvalidInput
+from ..model.tables import Table, same_name
+from . import METHODS
+
+PACKAGE = __name__.split(".")[0]
+# What a formulation is handed by the names of its fields; anything else it has is an option of its own.
+GIVEN = ("graph", "kernel", "links", "labels", "n_clusters")
+
+
+@dataclass(frozen=True)
+class Method:
+    """A row of the table."""
+
+    name: str
+    paper: str
+    program: str
+    forms: tuple[str, ...]
+    routes: tuple[str, ...]
+    takes: str
+    yields: str
+    formulation: type[Problem] = field(repr=False, compare=False)
+
+    @classmethod
+    def of(cls, formulation: type[Problem]) -> Method:
+        """Read a row off a formulation; its forms and routes off a small instance, where one can be made."""
+        about, (forms, routes) = formulation.about, _ways(formulation)
+        return cls(
+            formulation.__name__,
+            about.citation.short if about.citation else "",
+            about.program,
+            forms,
+            routes,
+            about.takes or ", ".join(name for name in ("links", "labels") if name in _parameters(formulation)),
+            about.yields,
+            formulation,
+        )
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The names of the options it takes besides graph, links, labels and the number of clusters."""
+        return tuple(name for name in _parameters(self.formulation) if name not in GIVEN)
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """What it is made of: of graph, kernel, links, labels and n_clusters those it has a field for."""
+        return tuple(name for name in GIVEN if name in _parameters(self.formulation))
+
+    def make(self, graph: Graph, links: Links, labels: Any, n_clusters: int, **options: Any) -> Problem:
+        """Return the method on a graph; of links, labels and clusters it takes what it needs.
+
+        ``options`` are fields of the formulation, ``mu=0.2`` for SRCP; the others keep their defaults.
+        """
+        unknown = [name for name in options if name not in self.options]
+        if unknown:
+            known = f"it has {', '.join(self.options)}" if self.options else "it has none"
+            raise InvalidInput(f"{self.name} has no option {unknown[0]!r}; {known}")
+        chosen = {**self.formulation.about.defaults(options), **options}
+        required = {p.name for p in _signature(self.formulation) if p.default is p.empty} - {*self.needs, *chosen}
+        if required:
+            raise InvalidInput(f"{self.name} needs {', '.join(sorted(required))}; give it as an option")
+        given = {"graph": graph, "links": links, "labels": labels, "n_clusters": n_clusters}
+        if "kernel" in self.needs:
+            given["kernel"] = graph.kernel()
+        return self.formulation(**{name: given[name] for name in self.needs}, **chosen)
+
+    def cells(self) -> tuple[str, ...]:
+        """Return what stands in the columns."""
+        return (
+            self.name,
+            self.paper or "—",
+            self.program,
+            ", ".join(self.forms) or "none",
+            ", ".join(self.routes) or "none",
+            self.takes or "—",
+            str(self.yields),
+        )
+
+
+class MethodTable(Table[Method]):
+    """The methods, a row each; print it to read it."""
+
+    columns = ("name", "paper", "kind of program", "forms", "routes", "takes", "yields")
+    noun = "method"
+
+
+def methods() -> MethodTable:
+    """Return the table of methods: where from, what kind of program, forms, routes, what they take and yield.
+
+    A form is a program that CVXPY takes, a route an algorithm of ours; both are looked up on a small instance. The
+    formulations of this package come first, then every other subclass of :class:`Problem` that there is.
+    """
+    rows = [Method.of(formulation) for formulation in own_methods()]
+    for formulation in _of_users():
+        with suppress(Exception):  # a class that is not even a formulation by its looks does not take the table down
+            rows.append(Method.of(formulation))
+    return MethodTable(rows)
+
+
+def method(which: Any) -> Method:
+    """Return a method by its name, in capitals or not, or by its class."""
+    if isinstance(which, Method):
+        return which
+    if isinstance(which, type) and issubclass(which, Problem):
+        return Method.of(which)
+    candidates = {formulation.__name__: formulation for formulation in (*own_methods(), *_of_users())}
+    name = same_name(which, candidates) if isinstance(which, str) else None
+    if name is not None:
+        return Method.of(candidates[name])
+    raise InvalidInput(
+        f"there is no method {which!r}; there are {', '.join(candidates)}, and any subclass of cvxlink.Problem"
+    )
+
+
+def _signature(formulation: type[Problem]) -> list[inspect.Parameter]:
+    parameters = inspect.signature(formulation).parameters.values()
+    return [p for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+
+
+def _parameters(formulation: type[Problem]) -> tuple[str, ...]:
+    return tuple(p.name for p in _signature(formulation))
+
+
+@cache
+def own_methods() -> tuple[type[Problem], ...]:
+    """Return the methods of this package."""
+    return tuple(getattr(import_module(home, __package__), name) for name, home in METHODS.items())
+
+
+def _of_users() -> list[type[Problem]]:
+    """Return the formulations that are not of this package; of several with one name, as in a notebook, the last."""
+    found = {f.__name__: f for f in _subclasses(Problem) if f.__module__.split(".")[0] != PACKAGE}  # type: ignore[type-abstract]
+    taken = {formulation.__name__ for formulation in own_methods()}
+    return [f for name, f in found.items() if not (inspect.isabstract(f) or name.startswith("_") or name in taken)]
+
+
+def _subclasses(formulation: type[Problem]) -> Iterator[type[Problem]]:
+    for subclass in formulation.__subclasses__():
+        yield subclass
+        yield from _subclasses(subclass)
+
+
+@cache
+def _small() -> tuple[Graph, Links, list[int], int]:
+    graph = Graph.from_affinity(0.2 + 0.6 * np.kron(np.eye(2), np.ones((2, 2))))
+    return graph, Links(4, must=[(0, 1)], cannot=[(0, 2)]), [0, -1, 1, -1], 2
+
+
+def _ways(formulation: type[Problem]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the forms and routes of a formulation on four points; none where it needs more than these."""
+    row = Method(formulation.__name__, "", "", (), (), "", "", formulation)
+    try:
+        problem = row.make(*_small())
+        return problem.forms, all_routes(problem)
+    except Exception:  # a formulation of a user's may ask for more than this, and say so in whatever way it likes
+        return (formulation.about.form,), ()

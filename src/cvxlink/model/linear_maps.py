@@ -1,0 +1,109 @@
+"""Linear maps of a symmetric matrix that keep their coefficients: an expression of CVXPY's, and the same as data.
+
+CVXPY finds the coefficients of ``K[i, j]`` by writing down all n² entries of K. A :class:`LinearMap` is given its
+coefficients when it is made, and shows them to CVXPY only when that compiles a program. So a formulation made of such
+maps can be declared, printed and read as data for any number of points.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import cvxpy.lin_ops.lin_utils as lin
+import numpy as np
+import scipy.sparse as sp
+from cvxpy.atoms.affine.affine_atom import AffAtom
+
+
+class LinearMap(AffAtom):
+    """The numbers ⟨A_r, K⟩ for a square matrix K.
+
+    Parameters
+    ----------
+    K : CVXPY expression, n × n
+    A : sparse matrix, m × n²
+        Row r is the symmetric matrix A_r written out row by row: entry (i, j) is column i·n + j.
+    scalar : bool
+        Whether the one number of a single row is a scalar instead of a vector.
+    """
+
+    def __init__(self, K: Any, A: sp.csr_array, scalar: bool = False) -> None:
+        self.A, self.scalar = A, scalar
+        super().__init__(K)
+
+    def shape_from_args(self) -> tuple[int, ...]:
+        """Return the shape of the result."""
+        return () if self.scalar else (self.A.shape[0],)
+
+    def validate_arguments(self) -> None:
+        """Raise if the matrix does not have the order the coefficients are for."""
+        n = self.args[0].shape[0]
+        if self.args[0].shape != (n, n) or self.A.shape[1] != n * n:
+            raise ValueError(f"the coefficients are for {self.A.shape[1]} entries, the matrix is {self.args[0].shape}")
+
+    def name(self) -> str:
+        """Return how it is printed where nothing better is known."""
+        return f"[{self.A.shape[0]} linear maps]({self.args[0].name()})"
+
+    def get_data(self) -> list[Any]:
+        """Return what is needed to make a copy."""
+        return [self.A, self.scalar]
+
+    def sign_from_args(self) -> tuple[bool, bool]:
+        """Return that the result may have any sign."""
+        return False, False
+
+    def is_incr(self, idx: int) -> bool:
+        """Whether no coefficient is negative."""
+        return bool((self.A.data >= 0).all())
+
+    def is_decr(self, idx: int) -> bool:
+        """Whether no coefficient is positive."""
+        return bool((self.A.data <= 0).all())
+
+    def numeric(self, values: list[Any]) -> np.ndarray:
+        """Return the numbers for a value of K."""
+        part, n = self.A.tocoo(), self.args[0].shape[0]
+        K = values[0]
+        found = np.bincount(part.row, part.data * np.asarray(K[part.col // n, part.col % n]), self.A.shape[0])
+        return found[0] if self.scalar else found
+
+    def graph_implementation(self, arg_objs: list[Any], shape: tuple[int, ...], data: Any = None) -> tuple[Any, list]:
+        """Return the map as CVXPY compiles it: coefficients times the entries of K in a column."""
+        rows, columns = self.A.shape
+        # CVXPY writes K out column by column; for symmetric rows that is the same as row by row.
+        flat = lin.reshape(arg_objs[0], (columns, 1))
+        product = lin.mul_expr(lin.create_const(sp.csc_array(self.A), (rows, columns), sparse=True), flat, (rows, 1))
+        return lin.reshape(product, shape), []
+
+
+def entries(K: Any, i: Any, j: Any, weights: Any = 1.0) -> LinearMap:
+    """Return the entries K_ij at given places, times weights."""
+    n, count = K.shape[0], len(i)
+    i, j = np.asarray(i, dtype=np.int64), np.asarray(j, dtype=np.int64)  # n² may be more than 32 bits hold
+    return LinearMap(K, at_places(n, np.arange(count), i, j, np.broadcast_to(weights, count), count))
+
+
+def at_places(n: int, row: np.ndarray, i: np.ndarray, j: np.ndarray, weights: np.ndarray, rows: int) -> sp.csr_array:
+    """Return rows whose coefficients stand at places (i, j), half of each at (j, i)."""
+    columns = np.concatenate([i * n + j, j * n + i])
+    A = sp.csr_array((np.tile(np.asarray(weights) / 2, 2), (np.tile(row, 2), columns)), shape=(rows, n * n))
+    A.sum_duplicates()
+    return A
+
+
+def squared_distances(K: Any, i: np.ndarray, j: np.ndarray, sign: float = 1.0) -> LinearMap:
+    """Return K_ii + K_jj − 2K_ij, or with a sign of −1 the squared lengths of sums, K_ii + K_jj + 2K_ij."""
+    n, count = K.shape[0], len(i)
+    i, j, row, one = np.asarray(i, np.int64), np.asarray(j, np.int64), np.arange(count), np.ones(count)
+    row, weights = np.tile(row, 3), np.concatenate([one, one, -2 * sign * one])
+    return LinearMap(K, at_places(n, row, np.concatenate([i, j, i]), np.concatenate([i, j, j]), weights, count))
+
+
+def inner_product(C: Any, K: Any) -> LinearMap:
+    """Return ⟨C, K⟩ for a symmetric matrix C, dense or sparse."""
+    C = sp.coo_array(C)
+    n = C.shape[0]
+    columns = C.row.astype(np.int64) * n + C.col
+    A = sp.csr_array((C.data, (np.zeros(C.nnz, dtype=int), columns)), shape=(1, n * n))
+    return LinearMap(K, A, scalar=True)

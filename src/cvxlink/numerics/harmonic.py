@@ -1,0 +1,242 @@
+r"""The harmonic extension: known values on some points of a graph, the smoothest values on the others.
+
+For a Laplacian L (either one), known points l and unknown points u,
+
+.. math:: \min_f \langle f, L f\rangle \ \text{ s.t. } f_l \text{ given}
+          \qquad\Longleftrightarrow\qquad f = Q f_l,\quad Q = \begin{pmatrix} I \\ -L_{uu}^{-1} L_{ul}\end{pmatrix}.
+
+With L = D − W, each unknown value is the weighted mean of its neighbours' values: f is harmonic. The same Q carries a
+seed kernel to all points (KP: :math:`K = Q K_{ll} Q^\top`), a kernel to points that come later (batch and online
+extension) and labels to unlabelled points (Gaussian fields, label propagation).
+"""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
+
+from ..errors import InvalidInput
+from .checks import real_array
+from .eigenpairs import InOrder
+from .factorisation import positive_definite_factors
+
+Method = Literal["factorisation", "conjugate gradients"]
+
+# Up to this many unknown points a sparse factorisation takes at most a second or two, whatever the graph. Beyond, it
+# depends: the factors of a neighbour graph in many dimensions fill up, but there conjugate gradients need few
+# iterations; in two or three dimensions it is the other way round. So one column is tried first.
+MOST_FACTORISED = 10_000
+TRIAL_ITERATIONS = 300
+
+# Columns that conjugate gradients treat together: wide enough for fast products, narrow enough for memory.
+WIDTH = 32
+RELATIVE_RESIDUAL = 1e-11
+# A factorisation usually leaves rounding only; where it leaves more than this, a second solve removes it.
+REFINED_ABOVE = 1e-12
+MOST_ITERATIONS = 20_000
+
+
+class HarmonicExtension:
+    """The map Q from values on known points to values on all points.
+
+    Parameters
+    ----------
+    L : sparse matrix, n × n
+        A Laplacian, or any symmetric matrix that is positive definite on the unknown points.
+    known : array of int
+        The known points, in the order in which values will be given; none twice.
+    method : "factorisation" or "conjugate gradients", optional
+        How systems with L_uu are solved. By default a sparse factorisation up to 10 000 unknown points; beyond,
+        conjugate gradients if they are seen to converge fast on this graph, a factorisation if not.
+    """
+
+    def __init__(self, L: Any, known: Any, method: Method | None = None) -> None:
+        self.L = _as_symmetric(L)
+        self.known = _as_points(known, self.n)
+        self.unknown = np.setdiff1d(np.arange(self.n), self.known)
+        if method not in (None, "factorisation", "conjugate gradients"):
+            raise InvalidInput(f"method must be 'factorisation' or 'conjugate gradients', not {method!r}")
+        self._asked_for = method
+        require_reached(connected_components(self.L, directed=False)[1], self.known)
+
+    @property
+    def n(self) -> int:
+        """The number of points."""
+        return int(self.L.shape[0])
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The factors live outside Python; whoever gets the rest computes them again if they are needed.
+        return {name: value for name, value in self.__dict__.items() if name != "_factors"}
+
+    @cached_property
+    def method(self) -> Method:
+        """How systems with L_uu are solved: as asked for, or chosen by size and a trial."""
+        if self._asked_for is not None:
+            return self._asked_for
+        if len(self.unknown) <= MOST_FACTORISED:
+            return "factorisation"
+        trial = np.random.default_rng(0).standard_normal((len(self.unknown), 1))
+        converges = self._conjugate_gradients(trial, TRIAL_ITERATIONS) is not None
+        return "conjugate gradients" if converges else "factorisation"
+
+    def __call__(self, values: Any) -> np.ndarray:
+        """Extend values, one row a known point, to all n points; columns are extended each for itself.
+
+        The known points keep their values exactly.
+        """
+        given = real_array(values, "values")
+        if not np.isfinite(given).all():
+            raise InvalidInput("values hold NaN or infinity; points without a value are not known points")
+        if given.shape[:1] != self.known.shape or given.ndim > 2:
+            raise InvalidInput(f"values must have one row for each of the {len(self.known)} known points")
+        extended = np.empty((self.n, *given.shape[1:]))
+        extended[self.known] = given
+        if len(self.unknown):
+            extended[self.unknown] = self._solve(-(self.L[self.unknown][:, self.known] @ given))
+        return extended
+
+    @cached_property
+    def matrix(self) -> np.ndarray:
+        """Q itself, n × number of known points."""
+        return self(np.eye(len(self.known)))
+
+    @cached_property
+    def schur_complement(self) -> np.ndarray:
+        """L_ll − L_lu L_uu⁻¹ L_ul: what L costs on the known points when the others follow.
+
+        Computed as QᵀLQ, in which an error of ε in Q counts as ε² only, and never makes the cost too small.
+        """
+        complement = self.matrix.T @ (self.L @ self.matrix)
+        return (complement + complement.T) / 2
+
+    def inverse_norm(self) -> float:
+        """Return a proven bound on the norm of L_uu⁻¹, for a Laplacian; infinity where rounding leaves none.
+
+        L_uu⁻¹ has no negative entry then, so L_uu x ≥ c > 0 implies x ≥ c L_uu⁻¹1, and max x / c bounds its row sums.
+        """
+        if not len(self.unknown):
+            return 0.0
+        x = self._solve(np.ones((len(self.unknown), 1))).ravel()
+        terms = np.diff(self._system.indptr) + 2  # in a row of the product
+        rounding = terms * np.finfo(float).eps * (abs(self._system) @ abs(x))
+        least = float((self._system @ x - rounding).min())
+        return float(x.max()) / least if least > 0 and x.min() >= 0 else np.inf
+
+    # ------------------------------------------------------------------ systems with L_uu
+
+    @cached_property
+    def _system(self) -> sp.csr_array:
+        return sp.csr_array(self.L[self.unknown][:, self.unknown])
+
+    @cached_property
+    def _in_order(self) -> InOrder:
+        return InOrder(self._system)
+
+    @cached_property
+    def _factors(self) -> Any:
+        factors = positive_definite_factors(self._system)
+        if factors is None:
+            raise InvalidInput(
+                "L is not positive definite on the unknown points: some of them hang on known ones by weights too "
+                "small for double precision (Graph.knn with connect=True avoids that), or L is no Laplacian"
+            )
+        return factors
+
+    def _solve(self, right: np.ndarray) -> np.ndarray:
+        columns = right.reshape(len(right), -1)
+        if self.method == "factorisation":
+            solution = self._factors.solve(columns)
+            residual = columns - self._system @ solution
+            if abs(residual).max(initial=0.0) > REFINED_ABOVE * abs(columns).max(initial=0.0):
+                solution += self._factors.solve(residual)
+        else:
+            solution = np.empty_like(columns)
+            self._in_order  # noqa: B018 — once, before the threads ask for it
+
+            def solve(k: int) -> None:
+                part = self._conjugate_gradients(columns[:, k : k + WIDTH], MOST_ITERATIONS)
+                if part is None:
+                    raise InvalidInput(
+                        f"conjugate gradients did not converge in {MOST_ITERATIONS} iterations: the weights differ "
+                        f"too much; try method='factorisation'"
+                    )
+                solution[:, k : k + WIDTH] = part
+
+            with ThreadPoolExecutor(os.cpu_count()) as threads:  # sparse products leave the other cores free
+                list(threads.map(solve, range(0, columns.shape[1], WIDTH)))
+        return solution.reshape(right.shape)
+
+    def _conjugate_gradients(self, B: np.ndarray, most: int) -> np.ndarray | None:
+        """Solve L_uu X = B for all columns at once, preconditioned by the diagonal; None if that takes too long."""
+        inside = self._in_order
+        A = inside.matrix
+        diagonal = A.diagonal()
+        if (diagonal <= 0).any():
+            raise InvalidInput("L has a diagonal entry that is not positive on the unknown points")
+        B = B[inside.order]
+        X, R = np.zeros_like(B), B.copy()
+        target = RELATIVE_RESIDUAL * np.linalg.norm(B, axis=0)
+        Z = R / diagonal[:, None]
+        P, rz = Z.copy(), np.einsum("ij,ij->j", R, Z)
+        for _ in range(most):
+            active = np.linalg.norm(R, axis=0) > target
+            if not active.any():
+                return inside.outer(X)
+            AP = A @ P
+            curvature = np.einsum("ij,ij->j", P, AP)
+            if (curvature[active] <= 0).any():
+                raise InvalidInput("L is not positive definite on the unknown points; give a Laplacian")
+            step = np.divide(rz, curvature, out=np.zeros_like(rz), where=active)
+            X += step * P
+            R -= step * AP
+            Z = R / diagonal[:, None]
+            previous, rz = rz, np.einsum("ij,ij->j", R, Z)
+            P = Z + np.divide(rz, previous, out=np.zeros_like(rz), where=active) * P
+        return None
+
+
+def require_reached(components: np.ndarray, known: np.ndarray) -> None:
+    """Raise, and name it, if a connected component holds no known point: nothing would determine its values."""
+    unreached = np.setdiff1d(components, components[known])
+    if len(unreached):
+        members = np.flatnonzero(components == unreached[0])
+        shown = ", ".join(map(str, members[:5])) + (", …" if len(members) > 5 else "")
+        others = f" ({len(unreached)} components are like this)" if len(unreached) > 1 else ""
+        raise InvalidInput(
+            f"the component of the graph with the {len(members)} points {shown} has no known or linked point{others}; "
+            f"link one of its points, or join the components, as Graph.knn(connect=True) does"
+        )
+
+
+def _as_symmetric(L: Any) -> sp.csr_array:
+    if not sp.issparse(L):
+        L = real_array(L, "L")
+    if np.iscomplexobj(L):
+        raise InvalidInput("L is complex; give real numbers")
+    if len(L.shape) != 2 or L.shape[0] != L.shape[1]:
+        raise InvalidInput(f"L must be a square matrix; its shape is {L.shape}")
+    L = sp.csr_array(L, dtype=float)
+    if not np.isfinite(L.data).all():
+        raise InvalidInput("L has NaN or infinite entries")
+    if L.nnz and abs(L - L.T).max() > 1e-8 * abs(L).max():
+        raise InvalidInput("L is not symmetric; use (L + L.T) / 2 if that is meant")
+    return L
+
+
+def _as_points(known: Any, n: int) -> np.ndarray:
+    array = np.asarray(known)
+    if array.size == 0:
+        raise InvalidInput("there is no known point to extend from; give at least one")
+    if array.ndim != 1 or array.dtype.kind not in "iu" or array.min() < 0 or array.max() >= n:
+        raise InvalidInput(
+            f"known must be a list of point numbers between 0 and {n - 1}; for a mask give np.flatnonzero(mask)"
+        )
+    if len(np.unique(array)) < len(array):
+        raise InvalidInput("known lists a point twice")
+    return array

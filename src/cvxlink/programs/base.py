@@ -1,0 +1,43 @@
+"""What a program is: it can be declared to CVXPY, knows its sizes, and may be a linear semidefinite program."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+from ..errors import ReductionRefused
+from ..model.declaration import Declaration, Sizes
+
+
+class Program(ABC):
+    """A program as it is solved. Reductions, solvers and certificates take programs, never problems."""
+
+    convex: bool = True
+
+    @property
+    @abstractmethod
+    def declaration(self) -> Declaration:
+        """The program as CVXPY takes it."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        # CVXPY's expressions are made again where they are needed.
+        return {name: value for name, value in self.__dict__.items() if name != "declaration"}
+
+    @property
+    def sizes(self) -> Sizes:
+        """How large the program is."""
+        return self.declaration.sizes
+
+    def linear_sdp(self) -> Any:
+        """Return the program as a :class:`~cvxlink.LinearSDP`, or refuse and say why it is not one."""
+        raise ReductionRefused("it is not a linear semidefinite program")
+
+    @property
+    def largest_clique(self) -> int | None:
+        """The order of the largest dense block that chordal decomposition leaves, for linear matrix inequalities."""
+        return None
+
+    @property
+    def suits_sdp_codes(self) -> bool:
+        """Whether codes for linear and semidefinite cones alone are the fastest for it."""
+        return False

@@ -1,0 +1,125 @@
+"""The coefficients of affine expressions in one symmetric matrix.
+
+Linear maps know theirs; those of CVXPY's selections, sums and multiples follow from what they are made of; those of
+anything else are CVXPY's gradient, which takes n² numbers for each.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+import scipy.sparse as sp
+from cvxpy.atoms.affine.add_expr import AddExpression
+from cvxpy.atoms.affine.binary_operators import DivExpression, MulExpression
+from cvxpy.atoms.affine.diag import diag_mat
+from cvxpy.atoms.affine.index import index, special_index
+from cvxpy.atoms.affine.sum import Sum
+from cvxpy.atoms.affine.trace import Trace
+from cvxpy.atoms.affine.transpose import transpose
+from cvxpy.atoms.affine.unary_operators import NegExpression
+
+from ..model.linear_maps import LinearMap, at_places
+from ..numerics.matrices import as_dense
+
+
+def coefficients(expression: Any, K: cp.Variable) -> tuple[sp.csr_array, np.ndarray]:
+    """Return A (a row for each entry of the expression, symmetrised) and a with expression = A·vec(K) + a."""
+    known = _known_map(expression, K)
+    if known is not None:
+        A, constant = known
+        return A, np.broadcast_to(constant, A.shape[0])
+    return by_gradient(expression, K)
+
+
+def _known_map(expression: Any, K: cp.Variable) -> tuple[sp.csr_array, np.ndarray] | None:
+    """Return the coefficients of an expression made of linear maps that know them, sums and multiples; else None."""
+    if isinstance(expression, LinearMap) and expression.args[0] is K:
+        return expression.A, np.zeros(1)
+    places = _selected(expression, K)
+    if places is not None:
+        n, count = K.shape[0], len(places)
+        return at_places(n, np.arange(count), places // n, places % n, np.ones(count), count), np.zeros(1)
+    if isinstance(expression, Sum) and expression.size == 1:
+        return _known_sum(expression.args[0], K)
+    if isinstance(expression, Trace) and expression.args[0] is K:
+        return _known_sum(cp.diag(K), K)
+    if all(variable is not K for variable in expression.variables()):
+        constant = np.asarray(expression.value, dtype=float).ravel(order="F")
+        return sp.csr_array((expression.size, K.size)), constant
+    if isinstance(expression, NegExpression):
+        inside = _known_map(expression.args[0], K)
+        return None if inside is None else (-inside[0], -inside[1])
+    if isinstance(expression, DivExpression) and expression.args[1].size == 1:
+        inside, divisor = _known_map(expression.args[0], K), float(np.sum(expression.args[1].value))
+        return None if inside is None else (inside[0] / divisor, inside[1] / divisor)
+    if isinstance(expression, AddExpression):
+        parts = [part for part in (_known_map(part, K) for part in expression.args) if part is not None]
+        if len(parts) < len(expression.args) or any(A.shape[0] not in (1, expression.size) for A, _ in parts):
+            return None
+        wide = [A if A.shape[0] == expression.size else _repeated(A, expression.size) for A, _ in parts]
+        return sp.csr_array(sum(wide[1:], wide[0])), sum((a for _, a in parts), np.zeros(1))
+    if isinstance(expression, MulExpression) and expression.args[0].is_constant():  # cp.multiply is one too
+        factor, inside = expression.args[0].value, _known_map(expression.args[1], K)
+        if inside is None:
+            return None
+        A, constant = inside[0], np.broadcast_to(inside[1], inside[0].shape[0])
+        if A.shape[0] == expression.size and (isinstance(expression, cp.multiply) or np.size(factor) == 1):
+            numbers = np.broadcast_to(as_dense(factor), expression.shape).ravel(order="F")
+            return sp.csr_array(sp.diags_array(numbers) @ A), numbers * constant
+        if np.ndim(factor) == 1 and A.shape[0] == len(factor) and expression.size == 1:  # a weighted sum
+            return sp.csr_array(sp.csr_array(factor[None, :]) @ A), np.array([factor @ constant])
+    return None
+
+
+def _selected(expression: Any, K: cp.Variable) -> np.ndarray | None:
+    """Return the places, row by row, of the entries of K that an expression consists of, if it is nothing else."""
+    if not getattr(expression, "args", None) or expression.args[0] is not K:
+        return None
+    n = K.shape[0]
+    if isinstance(expression, index | special_index):
+        return np.arange(n * n).reshape(n, n)[expression.key].ravel(order="F")
+    return np.arange(n) * (n + 1) if isinstance(expression, diag_mat) and expression.k == 0 else None
+
+
+def _known_sum(inside: Any, K: cp.Variable) -> tuple[sp.csr_array, np.ndarray] | None:
+    """Return the coefficients of a sum of all entries: of C∘K for a constant C, or of maps that know theirs."""
+    if inside is K:
+        inside = cp.multiply(np.ones(K.shape), K)
+    if isinstance(inside, cp.multiply) and _is_matrix(inside.args[1], K) and inside.args[0].shape == K.shape:
+        C = sp.coo_array(inside.args[0].value)
+        place = C.row.astype(np.int64), C.col.astype(np.int64)
+        return at_places(K.shape[0], np.zeros(C.nnz, dtype=int), *place, C.data, 1), np.zeros(1)
+    known = _known_map(inside, K)
+    if known is None:
+        return None
+    A, constant = known[0], np.broadcast_to(known[1], known[0].shape[0])
+    return sp.csr_array(sp.csr_array(np.ones((1, A.shape[0]))) @ A), np.array([constant.sum()])
+
+
+def _is_matrix(expression: Any, K: cp.Variable) -> bool:
+    """Whether an expression is K, or its transpose, which is the same."""
+    return expression is K or (isinstance(expression, transpose) and expression.args[0] is K)
+
+
+def _repeated(A: sp.csr_array, times: int) -> sp.csr_array:
+    return sp.csr_array(sp.vstack([A] * times, format="csr"))
+
+
+def by_gradient(expression: Any, K: cp.Variable) -> tuple[sp.csr_array, np.ndarray]:
+    """Return the same from CVXPY's gradient and its value at K = 0."""
+    n = K.shape[0]
+    K.save_value(np.zeros(K.shape))
+    constant = np.atleast_1d(np.asarray(expression.value, dtype=float)).ravel(order="F")
+    gradient = sp.coo_array(_matrix(expression.grad[K]).T)
+    # CVXPY counts entries column by column; symmetrising makes that the same as row by row.
+    i, j = gradient.col % n, gradient.col // n
+    A = at_places(n, gradient.row, i, j, gradient.data, expression.size)
+    A.eliminate_zeros()
+    return A, constant
+
+
+def _matrix(gradient: Any) -> sp.csr_array:
+    """Return CVXPY's gradient as a matrix; for a 1 × 1 variable it is a number."""
+    return sp.csr_array(gradient if sp.issparse(gradient) else np.atleast_2d(gradient))

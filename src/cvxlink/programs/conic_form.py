@@ -1,0 +1,250 @@
+r"""Convex programs in the conic form CVXPY gives them, and the affine functions below them that multipliers make.
+
+.. math:: \min_{x, t}\ c^\top x + e^\top t + d \quad\text{s.t.}\quad Ax + Bt + a \in \mathcal{K}
+
+x are the variables of the program, t those that CVXPY adds for what is not linear. For :math:`w \in \mathcal{K}^*` with
+:math:`B^\top w = e` and every feasible x, the objective is at least :math:`(c - A^\top w)^\top x + d - a^\top w`.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+import scipy.sparse as sp
+from cvxpy.reductions.dcp2cone.cone_matrix_stuffing import ConeMatrixStuffing
+from cvxpy.reductions.dcp2cone.dcp2cone import Dcp2Cone
+from cvxpy.reductions.eval_params import EvalParams
+
+from ..errors import ReductionRefused
+
+# Nearer to the boundary of the exponential cone there are no digits left.
+LEAST_EXPONENTIAL = 1e-15
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """An affine expression in a cone: Ax + Bt + a, with a block of A for each variable and of B for each added one."""
+
+    shape: tuple[int, ...]
+    A: dict[str, sp.csr_array]
+    B: list[sp.csr_array]
+    a: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Cone:
+    """Affine expressions that are in a cone together."""
+
+    kind: str
+    parts: tuple[Part, ...]
+    axis: int = 0
+    alpha: Any = None
+
+    def only(self, rows: np.ndarray) -> Cone:
+        """Return the cone with some of its rows; for equations and inequalities."""
+        part = self.parts[0]
+        A = {name: sp.csr_array(block[rows]) for name, block in part.A.items()}
+        B = [sp.csr_array(block[rows]) for block in part.B]
+        return replace(self, parts=(Part((len(rows),), A, B, part.a[rows]),))
+
+    def multipliers(self) -> list[cp.Variable]:
+        """Return a variable for each part."""
+        return [cp.Variable(part.shape, symmetric=self.kind == "semidefinite") for part in self.parts]
+
+    def holds_dual(self, w: Sequence[Any]) -> list[Any]:
+        """Return the constraints that w, an expression for each part, symmetric for matrices, is in the dual cone."""
+        if self.kind == "zero":
+            return []
+        if self.kind == "nonnegative":
+            return [w[0] >= 0]
+        if self.kind == "second-order":
+            return [cp.SOC(w[0], w[1], axis=self.axis)]
+        if self.kind == "semidefinite":
+            return [w[0] >> 0]
+        if self.kind == "exponential":
+            return [cp.ExpCone(w[0] - w[1], -w[0], w[2])]
+        return [cp.PowCone3D(w[0] / self.alpha, w[1] / (1 - self.alpha), w[2], self.alpha)]
+
+    def into_dual(self, w: Sequence[np.ndarray]) -> Sequence[np.ndarray]:
+        """Return w moved into the dual cone, which it misses by rounding."""
+        if self.kind == "nonnegative":
+            return [np.maximum(w[0], 0)]
+        if self.kind == "second-order":
+            return [long_enough(w[0], w[1], self.axis), w[1]]
+        if self.kind == "semidefinite":
+            return [nearest_semidefinite(w[0])]
+        if self.kind == "exponential":  # −u exp(v/u − 1) ≤ z for u < 0: v is moved, by which little changes
+            u, z = np.minimum(w[0], -LEAST_EXPONENTIAL), np.maximum(w[2], LEAST_EXPONENTIAL)
+            return [u, np.maximum(w[1], u * (1 + np.log(z) - np.log(-u))), z]
+        if self.kind == "power":
+            x, y = np.maximum(w[0], 0), np.maximum(w[1], 0)
+            most = (x / self.alpha) ** self.alpha * (y / (1 - self.alpha)) ** (1 - self.alpha)
+            return [x, y, np.clip(w[2], -most, most)]
+        return w
+
+
+@dataclass(frozen=True, eq=False)
+class ConicForm:
+    """A convex program as data.
+
+    ``c`` and the blocks of A are by the names of the variables that x is made of; t are the variables ``added`` by
+    CVXPY, of which ``e`` and B have a block each. ``owners`` tells which cone a constraint became, by its id.
+    """
+
+    c: dict[str, np.ndarray]
+    e: list[np.ndarray]
+    d: float
+    cones: list[Cone]
+    added: list[cp.Variable]
+    owners: dict[int, int]
+
+    @classmethod
+    def of(cls, objective: Any, variables: Mapping[str, cp.Variable], constraints: Sequence[Any] = ()) -> ConicForm:
+        """Let CVXPY write a convex expression, and constraints, with cones."""
+        problem = cp.Problem(cp.Minimize(objective), list(constraints))
+        _refuse_approximations(problem)
+        for variable in problem.variables():
+            variable.save_value(None)  # CVXPY would start its own variables from it, and not always can
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what CVXPY has to say about its own forms is not for the user
+            evaluated, _ = EvalParams().apply(problem)
+            conic, back = Dcp2Cone().apply(evaluated)
+        own = {variable.id for variable in variables.values()}
+        added = [variable for variable in conic.variables() if variable.id not in own]
+        read = [_read(term) for term in conic.constraints]
+        expressions = [conic.objective.args[0], *(e for _, inside in read for e in inside)]
+        linear, *parts = affine_maps(expressions, variables, added)
+        cones, places = [], iter(parts)
+        for term, (kind, inside) in zip(conic.constraints, read, strict=True):
+            alpha = term.alpha.value if kind == "power" else None
+            cones.append(Cone(kind, tuple(next(places) for _ in inside), getattr(term, "axis", 0), alpha))
+        c = {name: _row(block) for name, block in linear.A.items()}
+        numbers = {term.id: k for k, term in enumerate(conic.constraints)}
+        owners = {
+            constraint.id: numbers[back.cons_id_map[number.id]]
+            for constraint, number in zip(constraints, evaluated.constraints, strict=True)
+        }
+        return cls(c, [_row(block) for block in linear.B], float(linear.a[0]), cones, added, owners)
+
+    def on_blocks(self, name: str, P: sp.csr_array) -> ConicForm:
+        """Return the form with K = P K' Pᵀ for the matrix K of that name."""
+        spread = sp.csr_array(sp.kron(P, P))
+        cones = [
+            replace(
+                cone, parts=tuple(replace(p, A={**p.A, name: sp.csr_array(p.A[name] @ spread)}) for p in cone.parts)
+            )
+            for cone in self.cones
+        ]
+        return replace(self, c={**self.c, name: spread.T @ self.c[name]}, cones=cones)
+
+    @property
+    def largest_cost(self) -> float:
+        """The largest coefficient of the objective."""
+        return max(float(abs(part).max(initial=0.0)) for part in (*self.c.values(), *self.e))
+
+    @property
+    def size(self) -> int:
+        """How many multipliers there are."""
+        return sum(len(part.a) for cone in self.cones for part in cone.parts)
+
+    def minorant(self, w: Sequence[Sequence[Any]]) -> tuple[dict[str, Any], list[Any], Any]:
+        """Return g, e − Bᵀw and d − aᵀw, for multipliers of each part of each cone, numbers or CVXPY variables.
+
+        Where w is in the dual cone and e = Bᵀw, gᵀx + d − aᵀw is at most Λ(x).
+        """
+        gradient: dict[str, Any] = dict(self.c)
+        left: list[Any] = list(self.e)
+        constant: Any = self.d
+        for cone, multipliers in zip(self.cones, w, strict=True):
+            for part, multiplier in zip(cone.parts, multipliers, strict=True):
+                symbolic = isinstance(multiplier, cp.Expression)
+                flat = cp.vec(multiplier, order="F") if symbolic else np.ravel(multiplier, order="F")
+                gradient = {name: g - part.A[name].T @ flat for name, g in gradient.items()}
+                left = [e - B.T @ flat for e, B in zip(left, part.B, strict=True)]
+                constant = constant - part.a @ flat
+        return gradient, left, constant
+
+
+def _refuse_approximations(problem: cp.Problem) -> None:
+    """Raise where CVXPY puts another function in the place of a power: a bound would be for that one."""
+    for expression in [problem.objective, *problem.constraints]:
+        if _is_approximated(expression):
+            raise ReductionRefused(
+                "CVXPY approximates a power in it by a rational one; write it with approx=False for a bound"
+            )
+
+
+def _is_approximated(expression: Any) -> bool:
+    return getattr(expression, "approx_error", 0.0) > 0 or any(map(_is_approximated, getattr(expression, "args", ())))
+
+
+def _read(term: Any) -> tuple[str, list[Any]]:
+    """Return which cone a constraint is about, and the expressions that are in it."""
+    constraints = cp.constraints
+    if isinstance(term, constraints.Zero | constraints.NonNeg | constraints.PSD):
+        kinds = {constraints.Zero: "zero", constraints.NonNeg: "nonnegative", constraints.PSD: "semidefinite"}
+        return kinds[type(term)], [term.args[0]]
+    if isinstance(term, constraints.Equality):
+        return "zero", [term.expr]
+    if isinstance(term, constraints.Inequality):
+        return "nonnegative", [-term.expr]
+    if isinstance(term, constraints.NonPos):
+        return "nonnegative", [-term.args[0]]
+    if isinstance(term, constraints.SOC):
+        return "second-order", term.args[:2]
+    if isinstance(term, constraints.ExpCone):
+        return "exponential", term.args
+    if isinstance(term, constraints.PowCone3D):
+        return "power", term.args[:3]
+    raise ReductionRefused(f"CVXPY makes a cone of the kind {type(term).__name__} of it, for which there is no bound")
+
+
+def affine_maps(expressions: list[Any], variables: Mapping[str, cp.Variable], added: list[cp.Variable]) -> list[Part]:
+    """Return affine expressions as matrices and offsets, by CVXPY's own compiler."""
+    zero = [cp.constraints.Zero(cp.vec(expression, order="F")) for expression in expressions]
+    stuffed, _ = ConeMatrixStuffing().apply(EvalParams().apply(cp.Problem(cp.Minimize(0), zero))[0])
+    *_, whole, offsets = stuffed.apply_parameters()
+    whole = sp.csr_array(whole)
+    ends = np.cumsum([expression.size for expression in expressions])
+
+    def block(rows: slice, variable: cp.Variable) -> sp.csr_array:
+        start = stuffed.var_id_to_col.get(variable.id)
+        if start is None:
+            return sp.csr_array((rows.stop - rows.start, variable.size))
+        J = whole[rows, start : start + variable.size]
+        if variable.ndim == 2 and variable.is_symmetric():
+            mirrored = np.arange(variable.size).reshape(variable.shape).T.ravel()
+            J = (J + J[:, mirrored]) / 2
+        return sp.csr_array(J)
+
+    parts = []
+    for expression, end in zip(expressions, ends, strict=True):
+        rows = slice(end - expression.size, end)
+        A = {name: block(rows, variable) for name, variable in variables.items()}
+        parts.append(Part(expression.shape, A, [block(rows, v) for v in added], offsets[rows]))
+    return parts
+
+
+def _row(block: sp.csr_array) -> np.ndarray:
+    return block.toarray().ravel()
+
+
+def has_bounds(variable: cp.Variable) -> bool:
+    """Whether a variable declares itself to have a sign, or bounds."""
+    return any(np.isfinite(bound).any() for bound in variable.get_bounds())
+
+
+def long_enough(lengths: np.ndarray, vectors: np.ndarray, axis: int) -> np.ndarray:
+    """Return lengths of at least the norms of vectors, which are columns for the axis 0 and rows for 1."""
+    return np.maximum(lengths, np.linalg.norm(np.atleast_1d(vectors), axis=axis if vectors.ndim > 1 else 0))
+
+
+def nearest_semidefinite(matrix: np.ndarray) -> np.ndarray:
+    """Return the nearest semidefinite matrix."""
+    eigenvalues, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
+    return (vectors * np.maximum(eigenvalues, 0)) @ vectors.T

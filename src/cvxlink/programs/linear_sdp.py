@@ -1,0 +1,347 @@
+"""The linear semidefinite program as data: what reductions and certificates work on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import cvxpy as cp
+import numpy as np
+import scipy.sparse as sp
+
+from ..errors import InvalidInput
+from ..model.declaration import Declaration, Sizes
+from ..model.linear_maps import LinearMap, at_places, inner_product
+from ..numerics.harmonic import HarmonicExtension
+from ..numerics.least_eigenvalue import least_eigenvalue
+from ..numerics.matrices import Matrix, as_dense, entries, inner
+from .base import Program
+
+Sense = Literal["==", "<="]
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """A named group of linear constraints ⟨A_r, K⟩ = b_r (or ≤ b_r).
+
+    Row r of ``A`` is the symmetric matrix A_r, written out row by row: entry (i, j) is column i·n + j.
+    """
+
+    name: str
+    A: sp.csr_array
+    b: np.ndarray
+    sense: Sense = "=="
+
+    def __len__(self) -> int:
+        return len(self.b)
+
+    def coefficients(self, r: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the columns of row r and what stands there."""
+        where = slice(self.A.indptr[r], self.A.indptr[r + 1])
+        return self.A.indices[where], self.A.data[where]
+
+
+@dataclass(frozen=True)
+class FixedEntry:
+    """An equation weight · K_ij = weight · value, with i ≤ j, and its place among all rows."""
+
+    place: tuple[int, int]
+    value: float
+    row: int
+    weight: float
+
+
+@dataclass(frozen=True, eq=False)
+class LinearSDP(Program):
+    r"""A linear semidefinite program.
+
+    .. math:: \min_K \langle C, K\rangle + c_0 \quad \text{s.t.}\quad
+              \langle A_r, K\rangle = b_r \ (\text{or} \le b_r),\quad K \succeq 0.
+
+    Its dual is :math:`\max_y b^\top y + c_0` subject to :math:`S(y) = C - \sum_r y_r A_r \succeq 0`, with
+    :math:`y_r \le 0` for the inequalities.
+    """
+
+    C: sp.csr_array
+    rows: tuple[Rows, ...]
+    offset: float = 0.0
+    variable: str = "K"
+    cone: str = "psd"
+    unit: float = 1.0  # what 1 in the objective of the problem it came from is here: gaps are judged by that
+
+    @property
+    def n(self) -> int:
+        """The order of K."""
+        return int(self.C.shape[0])
+
+    @cached_property
+    def declaration(self) -> Declaration:
+        """The rows by name, and K ⪰ 0."""
+        K = cp.Variable((self.n, self.n), symmetric=True, name=self.variable)
+        groups = {
+            g.name: [LinearMap(K, g.A) == g.b if g.sense == "==" else LinearMap(K, g.A) <= g.b]
+            for g in self.rows
+            if len(g)
+        }
+        cost = cp.Minimize(inner_product(self.C, K) + self.offset)
+        return Declaration({self.variable: K}, cost, {**groups, self.cone: [K >> 0]})
+
+    def linear_sdp(self) -> LinearSDP:
+        """Return itself."""
+        return self
+
+    @property
+    def sizes(self) -> Sizes:
+        """Its sizes, known without asking CVXPY."""
+        count = {sense: sum(len(g) for g in self.rows if g.sense == sense) for sense in ("==", "<=")}
+        return Sizes(self.n * (self.n + 1) // 2, count["=="], count["<="], (self.n,))
+
+    # ------------------------------------------------------------------ as data
+
+    @classmethod
+    def with_fixed_entries(cls, C: sp.csr_array, entries: Mapping[str, tuple[np.ndarray, float]]) -> LinearSDP:
+        """Build the program whose constraints fix entries: name → (pairs (i, j), their common value)."""
+        n = C.shape[0]
+        groups = []
+        for name, (pairs, value) in entries.items():
+            m = len(pairs)
+            if m:
+                i, j = pairs.T.astype(np.int64)  # n² may be more than 32 bits hold
+                A = at_places(n, np.arange(m), i, j, np.ones(m), m)
+                groups.append(Rows(name, A, np.full(m, float(value))))
+        return cls(sp.csr_array(C), tuple(groups))
+
+    @cached_property
+    def A(self) -> sp.csr_array:
+        """All rows, group after group."""
+        if not self.rows:
+            return sp.csr_array((0, self.n * self.n))
+        return sp.csr_array(sp.vstack([g.A for g in self.rows], format="csr"))
+
+    @cached_property
+    def b(self) -> np.ndarray:
+        """All right-hand sides."""
+        return np.concatenate([g.b for g in self.rows]) if self.rows else np.zeros(0)
+
+    @cached_property
+    def is_inequality(self) -> np.ndarray:
+        """Which rows are inequalities."""
+        return np.concatenate([np.full(len(g), g.sense == "<=") for g in self.rows] or [np.zeros(0, bool)])
+
+    @cached_property
+    def constrained_points(self) -> np.ndarray:
+        """The points that some row mentions, in increasing order."""
+        columns = self.A.indices[self.A.data != 0]
+        return np.unique(np.concatenate([columns // self.n, columns % self.n]))
+
+    @cached_property
+    def extension(self) -> HarmonicExtension:
+        """How the other points follow the constrained ones."""
+        return HarmonicExtension(self.C, self.constrained_points)
+
+    def joined(self, duals: Mapping[str, Any]) -> np.ndarray:
+        """Return multipliers given by name as one vector."""
+        parts = []
+        for g in self.rows:
+            try:
+                part = np.asarray(as_dense(duals[g.name]), dtype=float).ravel(order="F")
+            except (TypeError, ValueError) as error:
+                raise InvalidInput(f"the multipliers of {g.name!r} must be numbers") from error
+            if len(part) != len(g):
+                raise InvalidInput(
+                    f"the constraint {g.name!r} has {len(g)} rows, but {len(part)} multipliers were given"
+                )
+            parts.append(part)
+        return np.concatenate(parts) if parts else np.zeros(0)
+
+    def split(self, y: np.ndarray) -> dict[str, np.ndarray]:
+        """Return one vector of multipliers by name."""
+        if not self.rows:
+            return {}
+        ends = np.cumsum([len(g) for g in self.rows])[:-1]
+        return dict(zip((g.name for g in self.rows), np.split(y, ends), strict=True))
+
+    def adjoint(self, y: np.ndarray) -> sp.csr_array:
+        """Return Σ y_r A_r."""
+        total: Any = sp.csr_array((self.n, self.n))
+        start = 0
+        for g in self.rows:
+            part = g.A.tocoo()
+            weights = part.data * y[start + part.row]
+            place = (part.col // self.n, part.col % self.n)
+            total = total + sp.csr_array((weights, place), shape=total.shape)
+            start += len(g)
+        return sp.csr_array(total)
+
+    def slack(self, y: np.ndarray) -> sp.csr_array:
+        """Return S(y) = C − Σ y_r A_r."""
+        return sp.csr_array(self.C - self.adjoint(y))
+
+    def fixed_entries(self) -> Iterator[FixedEntry]:
+        """Yield the entries that single equations fix."""
+        start = 0
+        for g in self.rows:
+            counts = np.diff(g.A.indptr)
+            negligible = 1e-12 * abs(g.A.data).max(initial=0.0)
+            # The same entry stored at (i, j) and (j, i) makes two columns; a diagonal one makes one.
+            for r in np.flatnonzero(((counts == 1) | (counts == 2)) & (g.sense == "==")).tolist():
+                columns, weights = g.coefficients(r)
+                places = {tuple(sorted(divmod(int(c), self.n))) for c in columns}
+                weight = float(weights.sum())
+                if len(places) == 1 and abs(weight) > negligible:
+                    i, j = places.pop()
+                    yield FixedEntry((i, j), float(g.b[r] / weight), start + r, weight)
+            start += len(g)
+
+    def trace_multipliers(self) -> np.ndarray | None:
+        """Return v with A*(v) = I that single constraints give, so that no feasible K has a trace above bᵀv, or None.
+
+        Either one row bounds a positive multiple of the trace, or each diagonal entry has a row of its own.
+        """
+        diagonal = np.arange(self.n) * (self.n + 1)
+        largest, entry_rows, entry_weights = np.full(self.n, np.inf), np.zeros(self.n, dtype=int), np.ones(self.n)
+        best, whole = np.inf, None
+        start = 0
+        for g in self.rows:
+            for r in range(len(g)):
+                columns, weights = g.coefficients(r)
+                keep = weights != 0
+                columns, weights = columns[keep], weights[keep]
+                if not len(columns) or (g.sense == "<=" and weights[0] < 0):
+                    continue  # nothing, or a bound from below
+                bound = g.b[r] / weights[0]
+                if len(columns) == 1 and columns[0] % (self.n + 1) == 0:
+                    i = int(columns[0] // (self.n + 1))
+                    if bound < largest[i]:
+                        largest[i], entry_rows[i], entry_weights[i] = bound, start + r, weights[0]
+                elif np.array_equal(np.sort(columns), diagonal) and (weights == weights[0]).all() and bound < best:
+                    best, whole = bound, (start + r, weights[0])
+            start += len(g)
+        v = np.zeros(len(self.b))
+        if whole is not None and best <= largest.sum():
+            v[whole[0]] = 1 / whole[1]
+        elif np.isfinite(largest).all():
+            v[entry_rows] = 1 / entry_weights
+        else:
+            return None
+        return v
+
+    def trace_bound(self) -> float | None:
+        """Return a bound on the trace of every feasible K that single constraints give, or None."""
+        v = self.trace_multipliers()
+        return None if v is None else float(self.b @ v)
+
+    def onto_equations(
+        self, excess: np.ndarray, active: np.ndarray | None = None, inset: float = 0.0
+    ) -> np.ndarray | None:
+        """Return v such that K − A*(v) is the projection of K onto the equations, given A(K) − b; None if it is not.
+
+        Inequalities marked as ``active`` count as equations whose right-hand sides are lowered by ``inset``.
+        """
+        rows = np.flatnonzero(~self.is_inequality if active is None else ~self.is_inequality | active)
+        gram = sp.csc_array(self.gram[rows][:, rows])
+        solve = _gram_solver(gram)
+        wanted = (excess + inset * self.is_inequality)[rows]
+        v, left = np.zeros(len(rows)), wanted
+        for _ in range(2):  # the second time for the rounding of the first
+            v = v + solve(left)
+            left = wanted - gram @ v
+        if not (np.isfinite(v).all() and abs(left).max(initial=0) <= 1e-12 * (1 + abs(self.b).max(initial=0))):
+            return None
+        whole = np.zeros(len(self.b))
+        whole[rows] = v
+        return whole
+
+    @cached_property
+    def gram(self) -> sp.csr_array:
+        """The inner products of the rows: A(A*(v)) is this times v."""
+        used, places = np.unique(self.A.indices, return_inverse=True)  # few of the n² columns
+        A = sp.csr_array((self.A.data, places, self.A.indptr), shape=(len(self.b), len(used)))
+        return sp.csr_array(A @ A.T)
+
+    def least_norm_solution(self) -> sp.csr_array | None:
+        """Return the smallest matrix, in the Frobenius norm, that satisfies the equations."""
+        v = self.onto_equations(-self.b)
+        return None if v is None else self.adjoint(-v)
+
+    @cached_property
+    def interior_point(self) -> sp.csr_array | None:
+        """A strictly feasible matrix, if it can be had.
+
+        It is the least-norm solution of the equations, moved off inequalities it touches, where that is positive
+        definite; the identity for kernels with unit diagonal.
+        """
+        K = self.least_norm_solution()
+        if K is None:
+            return None
+        least = _least_at_most(K)
+        touching = self.is_inequality & (self.b - self.rows_of(K) < 0.1 * least)
+        if least > 0 and touching.any():
+            v = self.onto_equations(-self.b, touching, 0.1 * least)
+            K = None if v is None else self.adjoint(-v)
+            least = -np.inf if K is None else _least_at_most(K)
+        return K if K is not None and least > 1e-9 and self.inequalities_hold(self.rows_of(K)) else None
+
+    @cached_property
+    def room(self) -> float:
+        """A lower bound on the least eigenvalue of the interior point."""
+        assert self.interior_point is not None
+        return _least_at_most(self.interior_point)
+
+    def value(self, K: Matrix) -> float:
+        """Return ⟨C, K⟩ + c₀."""
+        return inner(self.C, K) + self.offset
+
+    def residual(self, K: Matrix) -> np.ndarray:
+        """Return ⟨A_r, K⟩ − b_r, for an inequality only what exceeds its side."""
+        residual = self.rows_of(K) - self.b
+        return np.where(self.is_inequality, np.maximum(residual, 0), residual)
+
+    def violations(self, K: Matrix) -> dict[str, float]:
+        """Return the largest violation of each group of rows, and −λ_min(K) where that is positive."""
+        rows = {name: float(abs(part).max(initial=0.0)) for name, part in self.split(self.residual(K)).items()}
+        return {**rows, self.cone: max(0.0, -least_eigenvalue(K)[0])}
+
+    def rows_of(self, K: Matrix | sp.csr_array) -> np.ndarray:
+        """Return ⟨A_r, K⟩ for all rows."""
+        part = self.A.tocoo()
+        terms = part.data * entries(K, part.col // self.n, part.col % self.n)
+        return np.bincount(part.row, terms, len(self.b))
+
+    def share_for_inequalities(self, at: np.ndarray, inside: np.ndarray) -> float:
+        """Return how much of an interior point must be mixed into a point for the inequalities, given A(·) of both."""
+        rows = self.is_inequality
+        excess = np.maximum((at - self.b)[rows], 0)
+        room = (self.b - inside)[rows]
+        needed = np.divide(excess, excess + room, out=np.full_like(excess, np.inf), where=room > 0)
+        return float(np.max(np.where(excess > 0, needed, 0), initial=0.0))
+
+    def inequalities_hold(self, at: np.ndarray) -> bool:
+        """Whether a matrix K satisfies the inequalities, but for rounding, given A(K)."""
+        rows = self.is_inequality
+        return bool((at[rows] <= self.b[rows] + 1e-12 * (1 + abs(self.b[rows]))).all())
+
+    def has_evident_point(self) -> bool:
+        """Whether the least-norm solution of the equations happens to be feasible."""
+        K = self.least_norm_solution()
+        return K is not None and self.inequalities_hold(self.rows_of(K)) and least_eigenvalue(K)[0] >= -1e-12
+
+
+def _least_at_most(K: sp.csr_array) -> float:
+    """Return a lower bound on the least eigenvalue: Gershgorin's if it is positive, otherwise the eigenvalue."""
+    diagonal = K.diagonal()
+    discs = float((diagonal - (np.asarray(abs(K).sum(axis=1)).ravel() - abs(diagonal))).min())
+    return discs if discs > 0 else least_eigenvalue(K)[0]
+
+
+def _gram_solver(gram: sp.csc_array) -> Callable[[np.ndarray], np.ndarray]:
+    """Return a function that solves AAᵀz = r, by least squares where rows depend on one another."""
+    with suppress(RuntimeError):  # exactly singular
+        factors = sp.linalg.splu(gram)
+        pivots = abs(factors.U.diagonal())
+        if pivots.min(initial=1.0) > 1e-12 * pivots.max(initial=1.0):
+            return factors.solve
+    return lambda r: sp.linalg.lsmr(gram, r, atol=1e-15, btol=1e-15, conlim=0)[0]

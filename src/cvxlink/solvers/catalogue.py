@@ -1,0 +1,295 @@
+"""What there is to know about solvers: how to get them, what they take, how to tell them, when to use which."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import cvxpy as cp
+from cvxpy.atoms import EXP_ATOMS
+from cvxpy.reductions.solvers.defines import SOLVER_MAP_CONIC, SOLVER_MAP_QP
+
+from ..errors import SolverUnavailable
+from ..programs.base import Program
+from .executables import COMMAND_LINE
+from .route import interior_tolerance
+
+# Clarabel factorises a dense block of order w as a matrix of order w²/2, SCS only takes eigenvalues of it. Measured
+# on PCP: without sparsity Clarabel takes minutes at order 141.
+DENSE_LIMIT = 60
+# With a row or two besides, SCS needs few iterations. Measured on CSC: 0.2 s against 18 s of Clarabel at order 99.
+FEW_ROWS = 3
+SMALL_BLOCK = 30
+
+
+Options = dict[str, Any]
+
+
+def _tight(*names: str, factor: float = 1.0, least: float = 0.0) -> Callable[[float], Options]:
+    """Return how an interior-point code is told our accuracy, by options of these names."""
+    return lambda accuracy: dict.fromkeys(names, max(least, factor * interior_tolerance(accuracy)))
+
+
+def _mosek(accuracy: float) -> Options:
+    names = (f"MSK_DPAR_INTPNT_CO_TOL_{which}" for which in ("PFEAS", "DFEAS", "REL_GAP"))
+    return {"mosek_params": dict.fromkeys(names, interior_tolerance(accuracy))}
+
+
+@dataclass(frozen=True)
+class SolverNotes:
+    """How to get a solver, what it is, and how our accuracy and threads are said in its options.
+
+    ``kind`` tells methods apart: where two solvers of different kinds agree, a mistake of one is unlikely. ``reports``
+    is what CVXPY passes on of a run. A solver that ``stalls`` may lose all digits just before a tight tolerance, and
+    gives nothing back; it deserves a second try with a looser one.
+    """
+
+    get: str
+    kind: str
+    licence: str
+    package: str = ""
+    tolerances: Callable[[float], Options] | None = None
+    threads: Callable[[int], Options] | None = None
+    limits: str = ""
+    reports: tuple[str, ...] = ("iterations", "time")
+    warm_start: bool = False
+    get_licence: str = "see its documentation for how to get one"
+    stalls: bool = False
+
+
+INTERIOR, FIRST_ORDER, ACTIVE_SET = "interior point", "first order", "active set"
+EXTRA = "pip install 'cvxlink[solvers]'"
+DENSE = "dense semidefinite blocks up to about order 100"
+BLOCKS = "semidefinite blocks up to about order 2000"
+
+
+def _program(package: str, kind: str, licence: str, *tolerances: str) -> SolverNotes:
+    """Return the notes on a solver on the command line, from a Debian package."""
+    return SolverNotes(
+        f"apt install {package}",
+        kind,
+        licence,
+        tolerances=_tight(*tolerances),
+        threads=lambda count: {"threads": count},
+        limits=BLOCKS,
+    )
+
+
+SOLVERS: dict[str, SolverNotes] = {
+    "CLARABEL": SolverNotes(
+        "comes with cvxlink",
+        INTERIOR,
+        "Apache-2.0",
+        "clarabel",
+        _tight("tol_gap_abs", "tol_gap_rel", "tol_feas", factor=0.1),
+        lambda count: {"max_threads": count},
+        DENSE,
+        stalls=True,
+    ),
+    "SCS": SolverNotes(
+        "comes with cvxlink",
+        FIRST_ORDER,
+        "MIT",
+        "scs",
+        # Its residuals enter the certified gap multiplied by the order of the matrix.
+        lambda a: {"eps_abs": a / 1000, "eps_rel": a / 1000, "max_iters": 100_000},
+        limits="few digits",
+        warm_start=True,
+    ),
+    "CVXOPT": SolverNotes(
+        EXTRA,
+        INTERIOR,
+        "GPL-3.0",
+        "cvxopt",
+        _tight("abstol", "reltol", "feastol", least=1e-8),  # below, it gives up
+        limits=DENSE,
+        reports=(),
+    ),
+    "SDPA": SolverNotes(
+        EXTRA,
+        INTERIOR,
+        "GPL-2.0",
+        "sdpa-python",
+        _tight("epsilonStar", "epsilonDash", factor=10),
+        lambda count: {"numThreads": count},
+        BLOCKS,
+        reports=(),
+    ),
+    "CSDP": _program("coinor-csdp", INTERIOR, "EPL-1.0", "axtol", "atytol", "objtol"),
+    "SDPA-CLI": _program("sdpa", INTERIOR, "GPL-2.0", "epsilonStar", "epsilonDash"),
+    "DSDP": _program("dsdp", "dual scaling", "DSDP licence (MIT-like)", "gaptol"),
+    "MOSEK": SolverNotes(
+        "pip install 'cvxlink[mosek]', and a licence (free for academics)",
+        INTERIOR,
+        "commercial",
+        "mosek",
+        _mosek,
+        lambda count: {"mosek_params": {"MSK_IPAR_NUM_THREADS": count}},
+        get_licence="academics get one free from mosek.com; put the licence file where MOSEK looks for it, or name it "
+        "in MOSEKLM_LICENSE_FILE",
+    ),
+    "COPT": SolverNotes(
+        "pip install 'cvxlink[copt]'; small problems need no licence",
+        INTERIOR,
+        "commercial",
+        "coptpy",
+        _tight("FeasTol", "DualTol", "RelGap", least=1e-9),
+        lambda count: {"Threads": count},
+        "without a licence, small problems only",
+    ),
+    "OSQP": SolverNotes(
+        "comes with CVXPY",
+        FIRST_ORDER,
+        "Apache-2.0",
+        "osqp",
+        lambda a: {"eps_abs": a / 1000, "eps_rel": a / 1000, "max_iter": 100_000},
+        warm_start=True,
+    ),
+    "HIGHS": SolverNotes("comes with CVXPY", ACTIVE_SET, "MIT", "highspy"),
+    "ECOS": SolverNotes("pip install ecos", INTERIOR, "GPL-3.0", "ecos", _tight("abstol", "reltol", "feastol")),
+    "PIQP": SolverNotes("pip install piqp", INTERIOR, "BSD-2-Clause", "piqp", _tight("eps_abs", "eps_rel")),
+    "PROXQP": SolverNotes(
+        "pip install proxsuite", FIRST_ORDER, "BSD-2-Clause", "proxsuite", _tight("eps_abs", "eps_rel")
+    ),
+    "QOCO": SolverNotes("pip install qoco", INTERIOR, "BSD-3-Clause", "qoco", _tight("abstol", "reltol")),
+    "GUROBI": SolverNotes(
+        "pip install gurobipy; small problems need no licence",
+        INTERIOR,
+        "commercial",
+        "gurobipy",
+        _tight("BarConvTol", "BarQCPConvTol", "FeasibilityTol", "OptimalityTol", least=1e-9),
+        lambda count: {"Threads": count},
+    ),
+}
+
+
+# ------------------------------------------------------------------ what they take
+
+KINDS = SEMIDEFINITE, LOGARITHMS, QUADRATIC = "semidefinite", "logarithms", "quadratic"
+# COPT 8.0 calls feasible programs with logarithms infeasible. It can be asked for, but is not suggested.
+WRONG_ON_LOGARITHMS = ("COPT",)
+CONES = {"SOC": "second-order", "PSD": SEMIDEFINITE, "SvecPSD": SEMIDEFINITE, "ExpCone": "exponential"}
+
+
+def cones_of(name: str) -> tuple[str, ...]:
+    """Return the cones that CVXPY, or a file, hands to a solver, besides linear inequalities."""
+    if name in COMMAND_LINE:
+        return (SEMIDEFINITE,)
+    interface = SOLVER_MAP_CONIC.get(name)
+    supported = [] if interface is None else [cone.__name__ for cone in interface.SUPPORTED_CONSTRAINTS]
+    return tuple(dict.fromkeys(CONES[cone] for cone in supported if cone in CONES))
+
+
+def kinds_of(name: str) -> tuple[str, ...]:
+    """Return the kinds of programs of this toolkit that a solver takes.
+
+    Quadratic ones it takes as such, by second-order cones, or by semidefinite ones.
+    """
+    cones = cones_of(name)
+    kinds = [SEMIDEFINITE] if SEMIDEFINITE in cones else []
+    if {SEMIDEFINITE, "exponential"} <= set(cones):
+        kinds.append(LOGARITHMS)
+    if name in SOLVER_MAP_QP or cones:
+        kinds.append(QUADRATIC)
+    return tuple(kinds)
+
+
+def known_solvers() -> list[str]:
+    """Return all solvers there are for these problems, installed or not: those with notes first."""
+    others = sorted({*SOLVER_MAP_CONIC, *SOLVER_MAP_QP} - set(SOLVERS))
+    return [*SOLVERS, *(name for name in others if kinds_of(name))]
+
+
+def installed_solvers() -> list[str]:
+    """Return what is installed of them, in the same order."""
+    here = {*cp.installed_solvers(), *(name for name, solver in COMMAND_LINE.items() if solver.path)}
+    return [name for name in known_solvers() if name in here]
+
+
+def takes_semidefinite(name: str) -> bool:
+    """Whether semidefinite constraints can be handed to the solver of that name."""
+    return SEMIDEFINITE in cones_of(name)
+
+
+def takes_squares(name: str) -> bool:
+    """Whether quadratic terms can be handed to it other than as semidefinite blocks."""
+    return "second-order" in cones_of(name) or name in SOLVER_MAP_QP
+
+
+def installed_sdp_solvers() -> list[str]:
+    """Return the installed solvers that take semidefinite constraints."""
+    return [name for name in installed_solvers() if takes_semidefinite(name)]
+
+
+def capable_solvers(problem: cp.Problem) -> list[str]:
+    """Return the installed solvers that take semidefinite constraints, and logarithms where the problem has any."""
+    if not any(atom in EXP_ATOMS for atom in problem.atoms()):
+        return installed_sdp_solvers()
+    return [
+        name for name in installed_sdp_solvers() if LOGARITHMS in kinds_of(name) and name not in WRONG_ON_LOGARITHMS
+    ]
+
+
+def require_solver(name: str) -> str:
+    """Return the solver's name as it is spelt, or say how to get it."""
+    key = str(name).upper()
+    if key in cp.installed_solvers():
+        return key
+    if key in COMMAND_LINE and COMMAND_LINE[key].path:
+        return key
+    here = ", ".join(installed_sdp_solvers())
+    if key in SOLVERS or key in SOLVER_MAP_CONIC or key in SOLVER_MAP_QP:
+        notes = SOLVERS.get(key)
+        how = f"get it with: {notes.get}" if notes else "see CVXPY's list of solvers for how to get it"
+        raise SolverUnavailable(f"the solver {key} is not installed; {how}. Installed for these problems: {here}")
+    raise SolverUnavailable(f"there is no solver named {name!r}; installed for these problems: {here}")
+
+
+def require_semidefinite(solver: str) -> None:
+    """Raise if CVXPY cannot hand semidefinite constraints to an installed solver."""
+    if not takes_semidefinite(solver):
+        raise SolverUnavailable(
+            f"{solver} cannot take this program: it has a semidefinite constraint; "
+            f"installed solvers that can: {', '.join(installed_sdp_solvers())}"
+        )
+
+
+def solver_options(
+    solver: str, accuracy: float | None, threads: int | None, given: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return our accuracy and threads in the solver's own options, where we know them, and those that were given."""
+    notes, options = SOLVERS.get(solver), Options()
+    parts = [given]
+    if notes is not None and threads is not None and notes.threads is not None:
+        parts.insert(0, notes.threads(threads))
+    if notes is not None and accuracy is not None and notes.tolerances is not None:
+        parts.insert(0, notes.tolerances(accuracy))
+    for part in parts:
+        for name, value in part.items():
+            inner = options.get(name)
+            options[name] = {**inner, **value} if isinstance(inner, dict) and isinstance(value, Mapping) else value
+    return options
+
+
+def choose_solver(program: Program) -> tuple[str, str]:
+    """Return the fastest suitable installed solver for a program, and why it is."""
+    installed = cp.installed_solvers()
+    if "SDPA" in installed and program.suits_sdp_codes:
+        return "SDPA", "fastest installed interior-point code for matrix inequalities, sparse or dense"
+    clique = program.largest_clique
+    if clique is not None:
+        if clique <= DENSE_LIMIT:
+            return "CLARABEL", f"the slack is sparse (its largest dense block is of order {clique})"
+        return (
+            "SCS",
+            f"the slack is dense (a block of order {clique}), where Clarabel is slow and SDPA is missing",
+        )
+    sizes = program.sizes
+    order = max(sizes.psd, default=0)
+    if order > SMALL_BLOCK and 1 <= sizes.equations + sizes.inequalities <= FEW_ROWS:
+        return "SCS", f"a dense block of order {order} and hardly a row: a first-order method needs few iterations"
+    order = max([order, *(2 * n for n in sizes.log_det)])  # as CVXPY writes a logarithm of a determinant
+    if order <= DENSE_LIMIT:
+        return "CLARABEL", "accurate, and fast at this size"
+    return "SCS", f"a dense semidefinite block of order {order} is slow for an interior-point code"

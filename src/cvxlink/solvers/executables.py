@@ -1,0 +1,389 @@
+"""Solvers that are programs of their own: CSDP, SDPA and DSDP, through files in SDPA's sparse format.
+
+To CVXPY each is a solver like any other, for linear and semidefinite constraints; CVXPY writes what else there is, of
+second-order cones for example, in terms of these.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from cvxpy import settings
+from cvxpy.constraints import PSD, NonNeg, Zero
+from cvxpy.error import SolverError
+from cvxpy.reductions.solvers.conic_solvers.conic_solver import ConicSolver
+
+from ..errors import CvxlinkError
+from .files.cone_program import ConeProgram, Eliminated, without_equations
+from .files.sdpa import Result, read_result, write_sdpa
+from .isolation import available_threads, end_with_parent, kill_group, signal_name
+
+ELIMINATED = "eliminated"
+# A dense matrix of this order takes 130 MB, and these solvers hold a dozen.
+LARGEST_ORDER = 4000
+
+
+class ConeProgramSolver(ConicSolver):
+    """What CVXPY's compiler needs to know in order to yield a :class:`ConeProgram`."""
+
+    MIP_CAPABLE = False
+    SUPPORTED_CONSTRAINTS = [*ConicSolver.SUPPORTED_CONSTRAINTS, PSD]
+
+    def name(self) -> str:
+        """Return the name CVXPY shows."""
+        return "CONE PROGRAM"
+
+    def import_solver(self) -> None:
+        """There is nothing to import."""
+
+    def cite(self, data: Any) -> str:
+        """There is nothing to cite."""
+        return ""
+
+    def apply(self, problem: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return the program without its equations, and what is needed to come back."""
+        if not problem.formatted:
+            problem = self.format_constraints(problem, None)
+        dims, groups = problem.cone_dims, problem.constr_map
+        c, d, A, b = problem.apply_parameters()
+        A, b = sp.csr_array(A), np.ravel(b)
+        zero, linear, orders = int(dims.zero), int(dims.nonneg), tuple(int(order) for order in dims.psd)
+        if max(orders, default=0) > LARGEST_ORDER:
+            words = f"a semidefinite block of order {max(orders)} is not supported, {LARGEST_ORDER} at most"
+            raise SolverError(words)
+        symmetric = _symmetriser(linear, orders)
+        cones, side = sp.csr_array(symmetric @ A[zero:]), symmetric @ b[zero:]
+        eliminated = without_equations(np.ravel(c), A[:zero], b[:zero], cones, side, linear, orders, float(d))
+        data = {settings.PARAM_PROB: problem, self.DIMS: dims, ELIMINATED: eliminated}
+        back = {
+            self.VAR_ID: problem.x.id,
+            self.EQ_CONSTR: groups[Zero],
+            self.NEQ_CONSTR: groups[NonNeg] + groups[PSD],
+            settings.OFFSET: d,
+        }
+        return data, back
+
+    def solve_via_data(
+        self, data: dict[str, Any], warm_start: bool, verbose: bool, solver_opts: dict, solver_cache: Any = None
+    ) -> dict[str, Any]:
+        """Refuse: this only compiles."""
+        raise NotImplementedError
+
+
+def unpacked(eliminated: Eliminated, status: str, result: Result, attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a result of the cone program in the terms in which CVXPY wants it."""
+    x = eliminated.variables(result.x)
+    return {
+        settings.STATUS: status,
+        settings.VALUE: float(eliminated.c @ x),
+        settings.PRIMAL: x,
+        settings.EQ_DUAL: eliminated.multipliers(result.Z),
+        settings.INEQ_DUAL: result.Z,
+        settings.EXTRA_STATS: dict(attributes),
+    }
+
+
+def _symmetriser(linear: int, orders: tuple[int, ...]) -> sp.csr_array:
+    """Return the matrix that averages the triangles of the symmetric matrices, and leaves inequalities as they are."""
+    parts = [sp.eye_array(linear)]
+    for n in orders:
+        across = np.arange(n * n).reshape(n, n).T.ravel()
+        swapped = sp.csr_array((np.ones(n * n), (np.arange(n * n), across)), shape=(n * n, n * n))
+        parts.append((sp.eye_array(n * n) + swapped) / 2)
+    return sp.csr_array(sp.block_diag(parts, format="csr"))
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a program ended: CVXPY's status, its own words, and what it said of iterations."""
+
+    status: str
+    words: str
+    iterations: int | None = None
+
+
+class CommandLineSolver(ConeProgramSolver):
+    """A solver on the PATH that reads SDPA's sparse format."""
+
+    title = ""
+    program = ""
+    package = ""
+    OPTIONS: Collection[str] = ()
+
+    @property
+    def path(self) -> str | None:
+        """Where the program is; None if it is not installed."""
+        return shutil.which(self.program)
+
+    def name(self) -> str:
+        """Return the name."""
+        return self.title
+
+    def import_solver(self) -> None:
+        """Raise if the program is not there, as CVXPY expects it."""
+        if self.path is None:
+            raise ImportError(f"{self.program} is not on the PATH")
+
+    def command(self, folder: Path, options: dict[str, Any]) -> list[str]:
+        """Write what it needs besides the program into the folder, and return the command line."""
+        raise NotImplementedError
+
+    def version(self) -> str:
+        """Return the version that the program says it has, or nothing."""
+        found = re.search(r"(?:CSDP|SDPA|DSDP)\D{0,60}?(\d+\.\d+(?:\.\d+)?)", _printed(str(self.path)))
+        return found[1] if found else ""
+
+    def outcome(self, code: int, printed: str, folder: Path) -> Outcome:
+        """Read how it ended."""
+        raise NotImplementedError
+
+    def solve_via_data(
+        self, data: dict[str, Any], warm_start: bool, verbose: bool, solver_opts: dict, solver_cache: Any = None
+    ) -> dict[str, Any]:
+        """Write the program, run the solver, read the result."""
+        eliminated: Eliminated | None = data[ELIMINATED]
+        if eliminated is None:
+            return {settings.STATUS: settings.INFEASIBLE}
+        start = perf_counter()
+        status, result, iterations = self._solved(eliminated.program, dict(solver_opts), verbose)
+        if result is None:
+            return {settings.STATUS: status}
+        attributes = {settings.SOLVE_TIME: perf_counter() - start, settings.NUM_ITERS: iterations}
+        return unpacked(eliminated, status, result, attributes)
+
+    def invert(self, solution: dict[str, Any], inverse_data: dict[str, Any]) -> Any:
+        """Return CVXPY's solution, with the number of iterations."""
+        found = super().invert(solution, inverse_data)
+        found.attr.update(solution.get(settings.EXTRA_STATS, {}))
+        return found
+
+    def _solved(
+        self, program: ConeProgram, options: dict[str, Any], verbose: bool
+    ) -> tuple[str, Result | None, int | None]:
+        # A variable that no cone mentions costs nothing, or there is no optimum.
+        mentioned = np.flatnonzero(np.diff(program.A.tocsc().indptr))
+        idle = np.setdiff1d(np.arange(len(program.c)), mentioned)
+        if np.any(program.c[idle]):
+            return settings.UNBOUNDED, None, None
+        if not len(mentioned):
+            return _constant(program)
+        smaller = ConeProgram(
+            program.c[mentioned], sp.csr_array(program.A[:, mentioned]), program.b, program.linear, program.orders
+        )
+        outcome, found = self._run(smaller, options, verbose)
+        if found is None:
+            return outcome.status, None, outcome.iterations
+        x = np.zeros(len(program.c))
+        x[mentioned] = found.x
+        return outcome.status, Result(x, found.Z), outcome.iterations
+
+    def _run(self, program: ConeProgram, options: dict[str, Any], verbose: bool) -> tuple[Outcome, Result | None]:
+        with TemporaryDirectory(prefix="cvxlink-") as name:
+            folder = Path(name)
+            write_sdpa(program, folder / "program.dat-s")
+            threads = options.pop("threads", None) or os.environ.get("OMP_NUM_THREADS") or available_threads()
+            unknown = sorted(set(options) - set(self.OPTIONS))
+            if unknown:
+                raise CvxlinkError(f"{self.title} has no option {unknown[0]!r}; it has {', '.join(self.OPTIONS)}")
+            command = self.command(folder, options)
+            done = _run(
+                command,
+                cwd=folder,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                env={**os.environ, "OMP_NUM_THREADS": str(threads), "OPENBLAS_NUM_THREADS": str(threads)},
+                preexec_fn=end_with_parent,
+            )
+            printed = done.stdout.decode(errors="replace")
+            if verbose:
+                print(printed)
+            if done.returncode < 0:
+                raise CvxlinkError(f"the program {self.program} was ended by signal {signal_name(-done.returncode)}")
+            outcome = self.outcome(done.returncode, printed, folder)
+            if outcome.status not in settings.SOLUTION_PRESENT:
+                if outcome.status == settings.SOLVER_ERROR:
+                    raise CvxlinkError(f"it ended with: {outcome.words}")
+                return outcome, None
+            if not (folder / "result").is_file():
+                raise CvxlinkError(f"{self.program} ended without writing a result")
+            return outcome, read_result(folder / "result", program)
+
+
+def _run(command: list[str], **options: Any) -> subprocess.CompletedProcess:
+    """Run a program, or say that it cannot be run."""
+    try:
+        return subprocess.run(command, check=False, **options)
+    except OSError as error:
+        raise CvxlinkError(f"the program {command[0]} cannot be run: {error.strerror}") from error
+
+
+def _printed(program: str) -> str:
+    """Return what a program prints when it is asked for nothing, or nothing where it cannot be run or does not end."""
+    try:
+        child = subprocess.Popen(
+            [program],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    except OSError:
+        return ""
+    try:
+        return child.communicate(timeout=5)[0].decode(errors="replace")
+    except subprocess.TimeoutExpired:
+        return ""
+    finally:
+        kill_group(child)
+
+
+def _constant(program: ConeProgram) -> tuple[str, Result | None, int | None]:
+    """Judge a program whose equations leave nothing free."""
+    least = program.b[: program.linear].min(initial=0.0)
+    for k, order in enumerate(program.orders):
+        block = program.b[program.starts[k] : program.starts[k] + order**2].reshape(order, order)
+        least = min(least, float(np.linalg.eigvalsh(block)[0]))
+    if least < -1e-9 * (1 + abs(program.b).max(initial=0.0)):
+        return settings.INFEASIBLE, None, None
+    return settings.OPTIMAL, Result(np.zeros(len(program.c)), np.zeros(len(program.b))), 0
+
+
+class CSDP(CommandLineSolver):
+    """CSDP, by Brian Borchers: the solver of the papers."""
+
+    title, program, package = "CSDP", "csdp", "coinor-csdp"
+    OPTIONS = {
+        "axtol": 1e-8,
+        "atytol": 1e-8,
+        "objtol": 1e-8,
+        "pinftol": 1e8,
+        "dinftol": 1e8,
+        "maxiter": 100,
+        "minstepfrac": 0.90,
+        "maxstepfrac": 0.97,
+        "minstepp": 1e-8,
+        "minstepd": 1e-8,
+        "usexzgap": 1,
+        "tweakgap": 0,
+        "affine": 0,
+        "printlevel": 1,
+        "perturbobj": 1,
+        "fastmode": 0,
+    }
+    # Its primal is the dual of the program in the file.
+    CODES = {
+        0: settings.OPTIMAL,
+        1: settings.UNBOUNDED,
+        2: settings.INFEASIBLE,
+        3: settings.OPTIMAL_INACCURATE,
+        4: settings.USER_LIMIT,
+        5: settings.OPTIMAL_INACCURATE,
+        6: settings.OPTIMAL_INACCURATE,
+        7: settings.OPTIMAL_INACCURATE,
+    }
+
+    def command(self, folder: Path, options: dict[str, Any]) -> list[str]:
+        """Return csdp program result; its options are in a file of that name in its folder."""
+        lines = (f"{key}={value}\n" for key, value in {**self.OPTIONS, **options}.items())
+        (folder / "param.csdp").write_text("".join(lines), encoding="ascii")
+        return [str(self.path), "program.dat-s", "result"]
+
+    def outcome(self, code: int, printed: str, folder: Path) -> Outcome:
+        """Read the exit code."""
+        steps = re.findall(r"^Iter:\s*(\d+)", printed, flags=re.MULTILINE)
+        words = next((line for line in printed.splitlines() if line.startswith(("Success", "Failure", "Partial"))), "")
+        status = self.CODES.get(code, settings.SOLVER_ERROR)
+        return Outcome(status, words or _last_line(printed, code), int(steps[-1]) if steps else None)
+
+
+class DSDP(CommandLineSolver):
+    """DSDP, by Steven Benson and Yinyu Ye: a dual-scaling method."""
+
+    title, program, package = "DSDP", "dsdp5", "dsdp"
+    OPTIONS = ("gaptol", "r0", "penalty", "boundy", "maxit", "zbar", "mu0", "rho", "drho", "pnormtol", "reuse", "bigM")
+
+    def command(self, folder: Path, options: dict[str, Any]) -> list[str]:
+        """Return dsdp5 program -save result and its options."""
+        words = [word for name, value in options.items() for word in (f"-{name}", str(value))]
+        return [str(self.path), "program.dat-s", "-save", "result", *words]
+
+    def outcome(self, code: int, printed: str, folder: Path) -> Outcome:
+        """Read what it prints; it ends with code 0 whatever happens."""
+        steps = re.findall(r"^(\d+) +[-+]?\d\.\d+e", printed, flags=re.MULTILINE)
+        iterations = int(steps[-1]) if steps else None
+        said = printed.lower()
+        for words, status in (
+            ("primal unbounded, dual infeasible", settings.INFEASIBLE),  # its dual is the program in the file
+            ("dual unbounded, primal infeasible", settings.UNBOUNDED),
+            ("dsdp converged", settings.OPTIMAL),
+            ("dsdp terminated due to maximum iterations", settings.USER_LIMIT),
+            ("dsdp terminated", settings.OPTIMAL_INACCURATE),
+        ):
+            if words in said:
+                return Outcome(status, words, iterations)
+        return Outcome(settings.SOLVER_ERROR, _last_line(printed, code), iterations)
+
+
+class SDPACommand(CommandLineSolver):
+    """SDPA, by Kojima, Fujisawa and others, as a program."""
+
+    title, program, package = "SDPA-CLI", "sdpa", "sdpa"
+    OPTIONS = {
+        "maxIteration": 200,
+        "epsilonStar": 1e-7,
+        "lambdaStar": 1e2,
+        "omegaStar": 2.0,
+        "lowerBound": -1e5,
+        "upperBound": 1e5,
+        "betaStar": 0.1,
+        "betaBar": 0.2,
+        "gammaStar": 0.9,
+        "epsilonDash": 1e-7,
+    }
+    PHASES = {
+        "pdOPT": settings.OPTIMAL,
+        "pFEAS": settings.OPTIMAL_INACCURATE,
+        "dFEAS": settings.OPTIMAL_INACCURATE,
+        "pdFEAS": settings.OPTIMAL_INACCURATE,
+        "pdINF": settings.INFEASIBLE,
+        "pFEAS_dINF": settings.UNBOUNDED,
+        "pINF_dFEAS": settings.INFEASIBLE,
+        "pUNBD": settings.UNBOUNDED,
+        "dUNBD": settings.INFEASIBLE,
+    }
+
+    def command(self, folder: Path, options: dict[str, Any]) -> list[str]:
+        """Return sdpa -ds program -o result -p options."""
+        lines = [f"{value}\t{name};" for name, value in {**self.OPTIONS, **options}.items()]
+        lines += [f"%+.17e\t{kind}Print;" for kind in ("x", "X", "Y", "inf")]
+        (folder / "param.sdpa").write_text("\n".join([*lines, ""]), encoding="ascii")
+        return [str(self.path), "-ds", "program.dat-s", "-o", "result", "-p", "param.sdpa"]
+
+    def outcome(self, code: int, printed: str, folder: Path) -> Outcome:
+        """Read the phase it ended in."""
+        path = folder / "result"
+        text = path.read_text(encoding="utf-8", errors="replace") if path.exists() else printed
+        phase = re.search(r"phase\.value\s*=\s*(\S+)", text)
+        steps = re.search(r"^\s*Iteration\s*=\s*(\d+)", text, flags=re.MULTILINE)
+        status = self.PHASES.get(phase[1], settings.SOLVER_ERROR) if phase else settings.SOLVER_ERROR
+        return Outcome(status, phase[1] if phase else _last_line(printed, code), int(steps[1]) if steps else None)
+
+
+def _last_line(printed: str, code: int) -> str:
+    *_, last = ["", *printed.strip().splitlines()]
+    return last or f"exit code {code}"
+
+
+COMMAND_LINE: dict[str, CommandLineSolver] = {solver.title: solver for solver in (CSDP(), SDPACommand(), DSDP())}

@@ -1,0 +1,200 @@
+"""Files of cone programs in the Conic Benchmark Format (``.cbf``), as MOSEK and others read it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+
+from ...errors import InvalidFile
+from .cone_program import ConeProgram
+from .sdpa import LARGEST_ORDER, lines_of
+
+VERSION = 2
+LARGEST_COUNT = 10**9
+# In the first line of files written here, so that one that was cut short is noticed.
+COUNTED = re.compile(r"cvxlink: (\d+) lines")
+
+
+def write_cbf(program: ConeProgram, path: Path) -> None:
+    """Write a program down: free variables, inequalities as one cone, and semidefinite constraints."""
+    m, linear = len(program.c), program.linear
+    parts = [f"VER\n{VERSION}\n\nOBJSENSE\nMIN\n\nVAR\n{m} 1\nF {m}\n"]
+    if linear:
+        parts.append(f"CON\n{linear} 1\nL+ {linear}\n")
+    if program.orders:
+        parts.append("\n".join(["PSDCON", str(len(program.orders)), *map(str, program.orders)]) + "\n")
+    parts.append(_section("OBJACOORD", np.flatnonzero(program.c), values=program.c[program.c != 0]))
+    parts.append(f"OBJBCOORD\n{program.offset:.17g}\n")
+    A, b = program.A[:linear].tocoo(), program.b[:linear]
+    if linear:
+        parts.append(_section("ACOORD", A.row, A.col, values=A.data))
+        parts.append(_section("BCOORD", np.flatnonzero(b), values=b[b != 0]))
+    # The lower triangles of the matrices.
+    rows, blocks, i, j = program.upper
+    inside = rows >= linear
+    rows, blocks, i, j = (part[inside] for part in (rows, blocks, i, j))
+    H, D = program.A[rows].tocoo(), program.b[rows]
+    if len(rows):
+        parts.append(_section("HCOORD", blocks[H.row], H.col, j[H.row], i[H.row], values=H.data))
+        at = np.flatnonzero(D)
+        parts.append(_section("DCOORD", blocks[at], j[at], i[at], values=D[at]))
+    text = "\n".join(parts)
+    path.write_text(f"# cvxlink: {_count(text.splitlines())} lines\n{text}", encoding="ascii")
+
+
+def _count(lines: list[str]) -> int:
+    """Return how many lines hold something."""
+    return sum(map(_holds_something, lines))
+
+
+def _holds_something(line: str) -> bool:
+    return bool(line.strip()) and line.strip()[0] != "#"
+
+
+def _section(name: str, *places: np.ndarray, values: np.ndarray) -> str:
+    entries = zip(*(p.tolist() for p in places), values.tolist(), strict=True)
+    lines = (" ".join(map(str, (*at, f"{value:.17g}"))) for *at, value in entries)
+    return "\n".join([name, str(len(values)), *lines]) + "\n"
+
+
+def read_cbf(path: Path) -> ConeProgram:
+    """Read a program of the kind :func:`write_cbf` writes; other kinds are refused, and so are files cut short."""
+    return _Reader(path).program()
+
+
+class _Reader:
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        lines = lines_of(path)
+        counted = COUNTED.search(lines[0])
+        if counted and (_count(lines) != int(counted[1]) or lines[-1].strip()):
+            raise InvalidFile(f"{path.name} has {_count(lines)} lines and says it has {counted[1]}; is it cut short?")
+        self.lines = [(k, line.strip()) for k, line in enumerate(lines, 1) if _holds_something(line)]
+        self.at = 0
+
+    def fail(self, what: str) -> InvalidFile:
+        number = self.lines[min(self.at, len(self.lines)) - 1][0] if self.lines else 1
+        return InvalidFile(f"{self.path.name}, line {number}: {what}")
+
+    def next(self) -> str:
+        if self.at >= len(self.lines):
+            raise self.fail("the file ends in the middle of a section; it is cut short")
+        self.at += 1
+        return self.lines[self.at - 1][1]
+
+    def numbers(self, count: int, kind: Callable[[str], float] = float) -> list[float]:
+        words = self.next().split()
+        try:
+            values = [kind(word) for word in words]
+        except ValueError:
+            values = []
+        if len(values) != count or not np.isfinite(values).all():
+            raise self.fail(f"expected {count} number{'s' if count > 1 else ''}, not {' '.join(words)[:60]!r}")
+        return values
+
+    def count(self, least: int = 0) -> int:
+        number = int(self.numbers(1, int)[0])
+        if not least <= number <= LARGEST_COUNT:
+            raise self.fail(f"expected a number between {least} and {LARGEST_COUNT}, not {number}")
+        return number
+
+    def coordinates(self, sizes: list[int]) -> list[list[float]]:
+        """Read places, each below a size, with a value; no place twice."""
+        found, seen = [], set()
+        for _ in range(self.count()):
+            *places, value = self.numbers(len(sizes) + 1)
+            at = tuple(places)
+            if any(place != int(place) or not 0 <= place < size for place, size in zip(places, sizes, strict=True)):
+                raise self.fail(f"{' '.join(f'{place:g}' for place in places)} is no place in this program")
+            if at in seen:
+                raise self.fail("this entry is given a second time")
+            seen.add(at)
+            found.append([*places, value])
+        return found
+
+    def cones(self, allowed: str) -> int:
+        size, kinds = (int(number) for number in self.numbers(2, int))
+        if not (0 <= size <= LARGEST_COUNT and 0 <= kinds <= max(size, 1)):
+            raise self.fail(f"{size} places in {kinds} cones make no program")
+        total = 0
+        for _ in range(kinds):
+            name, *count = self.next().split()
+            if name != allowed:
+                raise self.fail(f"the cone {name} is not read here; programs with {allowed} are")
+            total += int(count[0]) if len(count) == 1 and count[0].isdigit() else -1
+        if total != size:
+            raise self.fail(f"the cones have not {size} places in all")
+        return size
+
+    def program(self) -> ConeProgram:
+        m, linear, offset, orders = 0, 0, 0.0, tuple[int, ...]()
+        found: dict[str, list[list[float]]] = {}
+        seen = set()
+        while self.at < len(self.lines):
+            name = self.next()
+            if name in seen:
+                raise self.fail(f"the section {name} is given a second time")
+            seen.add(name)
+            order = max(orders, default=0)
+            places = {
+                "OBJACOORD": [m],
+                "ACOORD": [linear, m],
+                "BCOORD": [linear],
+                "HCOORD": [len(orders), m, order, order],
+                "DCOORD": [len(orders), order, order],
+            }
+            if name == "VER":
+                self.numbers(1)
+            elif name == "OBJSENSE":
+                if self.next() != "MIN":
+                    raise self.fail("only programs that minimise are read here")
+            elif name == "VAR":
+                m = self.cones("F")
+            elif name == "CON":
+                linear = self.cones("L+")
+            elif name == "PSDCON":
+                orders = tuple(self.count(1) for _ in range(self.count()))
+            elif name == "OBJBCOORD":
+                (offset,) = self.numbers(1)
+            elif name in places:
+                found[name] = self.coordinates(places[name])
+            else:
+                raise self.fail(f"the section {name[:30]!r} is not read here")
+        if not m or not (linear or orders):
+            raise InvalidFile(f"{self.path.name} has no variables or no constraints; is it cut short?")
+        if linear + sum(orders) > LARGEST_ORDER:
+            total = linear + sum(orders)
+            raise InvalidFile(f"{self.path.name} has matrices of order {total}; up to {LARGEST_ORDER} are read")
+        return self.assembled(m, linear, orders, offset, found)
+
+    def assembled(
+        self, m: int, linear: int, orders: tuple[int, ...], offset: float, found: dict[str, list[list[float]]]
+    ) -> ConeProgram:
+        empty = ConeProgram(np.zeros(m), sp.csr_array((0, m)), np.zeros(0), linear, orders)
+        c, b = np.zeros(m), np.zeros(linear + sum(order**2 for order in orders))
+        entries: dict[tuple[int, int], float] = {}
+        for variable, value in found.get("OBJACOORD", []):
+            c[int(variable)] = value
+        for row, variable, value in found.get("ACOORD", []):
+            entries[int(row), int(variable)] = value
+        for row, value in found.get("BCOORD", []):
+            b[int(row)] = value
+        for block, variable, i, j, value in found.get("HCOORD", []):
+            for place in self._both(empty, block, i, j):
+                entries[place, int(variable)] = value
+        for block, i, j, value in found.get("DCOORD", []):
+            for place in self._both(empty, block, i, j):
+                b[place] = value
+        rows, columns = np.array(list(entries), dtype=int).reshape(-1, 2).T
+        A = sp.csr_array((list(entries.values()), (rows, columns)), shape=(len(b), m))
+        return ConeProgram(c, A, b, linear, orders, offset)
+
+    def _both(self, program: ConeProgram, block: float, i: float, j: float) -> Iterator[int]:
+        """Yield the rows of an entry of the lower triangle and of its mirror image."""
+        if not program.orders[int(block)] > i >= j:
+            raise InvalidFile(f"{self.path.name}: entry {i:g} {j:g} of block {block:g} is not in its lower triangle")
+        yield from {program.place(int(block), int(i), int(j)), program.place(int(block), int(j), int(i))}

@@ -1,0 +1,229 @@
+r"""Files of semidefinite programs in SDPA's sparse format (``.dat-s``), and the result files solvers write.
+
+The format holds the pair
+
+.. math:: \min_x\ c^\top x \ \text{ s.t. }\ X = \textstyle\sum_i x_i F_i - F_0 \succeq 0, \qquad
+          \max_Y\ \langle F_0, Y\rangle \ \text{ s.t. }\ \langle F_i, Y\rangle = c_i,\ Y \succeq 0,
+
+with matrices in blocks, of which a diagonal one has a negative size. A result is x, X and Y.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+
+from ...errors import InvalidFile
+from .cone_program import ConeProgram
+
+# In the first line of files written here, so that one that was cut short is noticed.
+COUNTED = re.compile(r"cvxlink: (\d+) entries; add (\S+) to the objective")
+# A matrix of this order has 4e8 entries, and the program in Y is one matrix.
+LARGEST_ORDER = 20_000
+NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eEdD][-+]?\d+)?|[-+]?(?:nan|inf)\w*", re.IGNORECASE)
+
+
+def write_sdpa(program: ConeProgram, path: Path) -> None:
+    """Write a program down; its offset goes into the first line, which solvers take for a comment."""
+    rows, blocks, i, j = program.upper
+    F = sp.csc_array(program.A[rows])
+    constant = -program.b[rows]
+    at = np.flatnonzero(constant)
+    matrix = np.concatenate([np.zeros(len(at), int), np.repeat(np.arange(1, F.shape[1] + 1), np.diff(F.indptr))])
+    entry = np.concatenate([at, F.indices])
+    values = np.concatenate([constant[at], F.data])
+    kept = values != 0
+    matrix, entry, values = matrix[kept], entry[kept], values[kept]
+    sizes = " ".join(str(-order if diagonal else order) for order, diagonal in program.blocks)
+    head = [
+        f'"cvxlink: {len(values)} entries; add {program.offset:.17g} to the objective',
+        str(F.shape[1]),
+        str(len(program.blocks)),
+        sizes,
+        " ".join(f"{number:.17g}" for number in program.c),
+    ]
+    places = (part.tolist() for part in (matrix, blocks[entry] + 1, i[entry] + 1, j[entry] + 1))
+    lines = (f"{k} {b} {r} {c} {v:.17g}" for k, b, r, c, v in zip(*places, values.tolist(), strict=True))
+    path.write_text("\n".join([*head, *lines, ""]), encoding="ascii")
+
+
+def read_sdpa(path: Path) -> ConeProgram:
+    """Read a program; a file that is malformed or cut short is refused, with the line."""
+    lines = lines_of(path)
+    counted = COUNTED.search(lines[0]) if lines else None
+    texts = [(k, line) for k, line in enumerate(lines, 1) if line.strip() and line.lstrip()[0] not in '"*']
+    if len(texts) < 4:
+        raise InvalidFile(
+            f"{path.name} ends before the sizes and costs of a program in SDPA's format; is it cut short?"
+        )
+    m, count = (_integer(path, *texts[k]) for k in range(2))
+    sizes = [_whole(path, texts[2][0], word) for word in NUMBER.findall(texts[2][1])]
+    if m < 1 or count < 1 or len(sizes) != count or not all(sizes):
+        raise InvalidFile(f"{path.name}, line {texts[2][0]}: expected the sizes of {count} blocks, not {texts[2][1]!r}")
+    costs: list[float] = []
+    used = 3
+    while len(costs) < m and used < len(texts):
+        costs += _floats(path, *texts[used])
+        used += 1
+    if len(costs) != m:
+        raise InvalidFile(f"{path.name} has {len(costs)} costs for {m} variables; is it cut short?")
+    if not np.isfinite(costs).all():
+        raise InvalidFile(f"{path.name} has costs that are not finite")
+    entries = _entries(path, texts[used:], most=m, sizes=sizes)
+    if counted and (len(entries) != int(counted[1]) or lines[-1].strip()):
+        raise InvalidFile(
+            f"{path.name} has not the {counted[1]} entries it says it has; it is cut short, or was changed"
+        )
+    if sum(map(abs, sizes)) > LARGEST_ORDER:
+        raise InvalidFile(f"{path.name} has matrices of order {sum(map(abs, sizes))}; up to {LARGEST_ORDER} are read")
+    # Several diagonal blocks are one here.
+    linear = sum(-size for size in sizes if size < 0)
+    orders = tuple(size for size in sizes if size > 0)
+    starts, next_row, next_matrix = [], 0, linear
+    for size in sizes:
+        starts.append(next_row if size < 0 else next_matrix)
+        next_row, next_matrix = next_row + max(-size, 0), next_matrix + max(size, 0) ** 2
+    total = linear + sum(order**2 for order in orders)
+    if not len(entries):
+        raise InvalidFile(f"{path.name} has no entries; is it cut short?")
+    matrix, block, i, j = (entries[:, k].astype(int) for k in range(4))
+    start, order = np.array(starts)[block - 1], np.array(sizes)[block - 1]
+    i, j, values = i - 1, j - 1, entries[:, 4]
+    above = np.where(order < 0, start + i, start + i * order + j)
+    below = np.where(order < 0, above, start + j * order + i)
+    twice = above != below
+    rows, columns = np.concatenate([above, below[twice]]), np.concatenate([matrix, matrix[twice]])
+    whole = sp.csc_array((np.concatenate([values, values[twice]]), (rows, columns)), shape=(total, m + 1))
+    A, b = sp.csr_array(whole[:, 1:]), -whole[:, [0]].toarray().ravel()
+    return ConeProgram(np.array(costs), A, b, linear, orders, float(counted[2]) if counted else 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """What a result file holds: x, and Y in the rows of the program."""
+
+    x: np.ndarray
+    Z: np.ndarray
+
+
+def read_result(path: Path, program: ConeProgram) -> Result:
+    """Read a result as CSDP, DSDP or SDPA write it; refuse one that is malformed, cut short or of another program."""
+    lines = lines_of(path)
+    texts = [(k, line) for k, line in enumerate(lines, 1) if line.strip()]
+    if any(line.startswith("xVec") for _, line in texts):
+        return _read_sdpa_result(path, "\n".join(lines), program)
+    if not texts:
+        raise InvalidFile(f"{path.name} is empty, where a result was expected")
+    x = np.array(_floats(path, *texts[0]))
+    if len(x) != len(program.c):
+        raise InvalidFile(
+            f"{path.name}, line {texts[0][0]}: {len(x)} numbers for {len(program.c)} variables; "
+            f"the result is cut short, or of another program"
+        )
+    sizes = [-order if diagonal else order for order, diagonal in program.blocks]
+    entries = _entries(path, texts[1:], most=2, sizes=sizes, least=1)
+    if not lines[-1] == "":
+        raise InvalidFile(f"{path.name} ends in the middle of line {len(lines)}; the result is cut short")
+    Z = np.zeros(len(program.b))
+    mine = entries[entries[:, 0] == 2]
+    for k, (order, _) in enumerate(program.blocks):
+        i, j, values = (mine[mine[:, 1] == k + 1][:, place] for place in (2, 3, 4))
+        i, j = i.astype(int) - 1, j.astype(int) - 1
+        Z[program.place(k, i, j)] = values
+        Z[program.place(k, j, i)] = values
+        # Interior-point methods write them all, the last of them last.
+        if len(np.unique(i[i == j])) < order:
+            raise InvalidFile(f"{path.name} lacks diagonal entries of block {k + 1} of Y; the result is cut short")
+    return Result(x, Z)
+
+
+def _read_sdpa_result(path: Path, text: str, program: ConeProgram) -> Result:
+    parts = re.split(r"^(xVec|xMat|yMat) = *$", text, flags=re.MULTILINE)
+    found = dict(zip(parts[1::2], parts[2::2], strict=False))
+    if set(found) != {"xVec", "xMat", "yMat"} or "time" not in found["yMat"]:
+        raise InvalidFile(f"{path.name} ends before the end of SDPA's result; it is cut short")
+    body = {name: part.split("main loop time")[0] for name, part in found.items()}
+    numbers = {name: np.array([float(word) for word in NUMBER.findall(part)]) for name, part in body.items()}
+    size = sum(order if diagonal else order**2 for order, diagonal in program.blocks)
+    if len(numbers["xVec"]) != len(program.c) or len(numbers["yMat"]) != size or len(numbers["xMat"]) != size:
+        raise InvalidFile(f"{path.name} has not as many numbers as the program; it is cut short, or of another program")
+    Z, done = np.zeros(len(program.b)), 0
+    for k, (order, diagonal) in enumerate(program.blocks):
+        count = order if diagonal else order**2
+        Z[program.starts[k] : program.starts[k] + count] = numbers["yMat"][done : done + count]
+        done += count
+    if not (np.isfinite(Z).all() and np.isfinite(numbers["xVec"]).all()):
+        raise InvalidFile(f"{path.name} has numbers that are not finite")
+    return Result(numbers["xVec"], Z)
+
+
+# ------------------------------------------------------------------ lines
+
+
+def lines_of(path: Path) -> list[str]:
+    """Return the lines of a file, or say that it is not there."""
+    try:
+        return path.read_text(encoding="utf-8-sig", errors="replace").split("\n")
+    except FileNotFoundError:
+        raise InvalidFile(f"there is no file {path}") from None
+    except OSError as error:
+        raise InvalidFile(f"{path} cannot be read: {error}") from None
+
+
+def _entries(path: Path, lines: list[tuple[int, str]], most: int, sizes: list[int], least: int = 0) -> np.ndarray:
+    """Return rows of matrix, block, i, j and value, checked; i ≤ j."""
+    # The common case at once: files of a million lines are nothing special.
+    try:
+        entries = np.array([line.split() for _, line in lines], dtype=float).reshape(-1, 5)
+    except ValueError:
+        entries = np.array([_five(path, *line) for line in lines], dtype=float).reshape(-1, 5)
+    matrix, block, i, j = entries[:, :4].T
+    whole = (entries[:, :4] == np.floor(entries[:, :4])).all(axis=1)
+    size = np.array([0, *sizes])[np.where(whole & (block >= 1) & (block <= len(sizes)), block, 0).astype(int)]
+    order, diagonal = abs(size), size < 0
+    inside = (matrix >= least) & (matrix <= most) & (order > 0) & (i >= 1) & (j >= 1) & (i <= order) & (j <= order)
+    wrong = np.flatnonzero(~(whole & inside & (~diagonal | (i == j)) & np.isfinite(entries[:, 4])))
+    if len(wrong):
+        number, line = lines[wrong[0]]
+        raise InvalidFile(f"{path.name}, line {number}: {line.strip()!r} is no entry of a matrix of this program")
+    entries[:, 2], entries[:, 3] = np.minimum(i, j), np.maximum(i, j)
+    _, first = np.unique(entries[:, :4], axis=0, return_index=True)
+    if len(first) < len(entries):
+        number, line = lines[np.setdiff1d(np.arange(len(entries)), first)[0]]
+        raise InvalidFile(f"{path.name}, line {number}: {line.strip()!r} gives an entry a second time")
+    return entries
+
+
+def _five(path: Path, number: int, line: str) -> list[float]:
+    words = _floats(path, number, line)
+    if len(words) != 5:
+        raise InvalidFile(
+            f"{path.name}, line {number}: expected matrix, block, row, column and value, not {line.strip()!r}; "
+            f"is the file cut short?"
+        )
+    return words
+
+
+def _floats(path: Path, number: int, line: str) -> list[float]:
+    words = re.split(r"[\s,{}()]+", line.strip())
+    try:
+        return [float(word.replace("d", "e").replace("D", "e")) for word in words if word]
+    except ValueError:
+        what = f"{line.strip()[:60]!r} should be numbers; is the file cut short?"
+        raise InvalidFile(f"{path.name}, line {number}: {what}") from None
+
+
+def _integer(path: Path, number: int, line: str) -> int:
+    found = re.match(r"\s*([-+]?\d+)", line)  # words may follow it
+    return _whole(path, number, found[1] if found else line.strip()[:30])
+
+
+def _whole(path: Path, number: int, word: str) -> int:
+    try:
+        return int(word)
+    except ValueError:
+        raise InvalidFile(f"{path.name}, line {number}: expected a whole number, not {word!r}") from None

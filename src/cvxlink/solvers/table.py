@@ -1,0 +1,206 @@
+"""The table of solvers: which there are, what they take, and whether they work here and now."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+
+import cvxpy as cp
+import numpy as np
+
+from ..errors import SolverUnavailable
+from ..model.declaration import Declaration
+from ..model.tables import Table
+from ..programs.status import DEFAULT_ACCURACY
+from .catalogue import (
+    LOGARITHMS,
+    QUADRATIC,
+    SEMIDEFINITE,
+    SOLVERS,
+    SolverNotes,
+    cones_of,
+    installed_solvers,
+    kinds_of,
+    known_solvers,
+    solver_options,
+)
+from .executables import COMMAND_LINE
+from .isolation import Limits, run_isolated
+from .through_cvxpy import call_cvxpy, interpreted
+
+N = 10
+SMOKE_SECONDS = 60.0
+# What a value may be off the optimum.
+SMOKE_TOLERANCE = 1e-4
+
+
+def _equal_steps() -> tuple[Declaration, float]:
+    """Unit vectors on a path from one direction to another at right angles: in equal steps."""
+    K = cp.Variable((N, N), symmetric=True, name="K")
+    i = np.arange(N)
+    roughness = cp.Minimize(cp.sum([K[k, k] + K[k + 1, k + 1] - 2 * K[k, k + 1] for k in range(N - 1)]))
+    groups = {"unit": [K[i, i] == 1], "cannot": [K[0, N - 1] == 0], "psd": [K >> 0]}
+    return Declaration({"K": K}, roughness, groups), 2 * (N - 1) * (1 - np.cos(np.pi / 2 / (N - 1)))
+
+
+def _two_that_agree() -> tuple[Declaration, float]:
+    """Independent values, two of which must nearly agree: one multiplier, 1/0.5 − 1/2."""
+    K = cp.Variable((N, N), symmetric=True, name="K")
+    groups = {"must": [K[0, 0] + K[1, 1] - 2 * K[0, 1] <= 0.5]}
+    return Declaration({"K": K}, cp.Minimize(cp.trace(K) - cp.log_det(K)), groups), N + np.log(4) - 0.75
+
+
+def _from_0_to_1() -> tuple[Declaration, float]:
+    """The smoothest values on a path from 0 to 1, for two classes: equal steps."""
+    f = cp.Variable((N, 2), name="f")
+    ends = {"labels": [f[[0, N - 1]] == np.eye(2)]}
+    return Declaration({"f": f}, cp.Minimize(cp.sum_squares(f[1:] - f[:-1])), ends), 2 / (N - 1)
+
+
+# A program of each kind on ten points, with its optimum by hand.
+SMOKE: dict[str, Callable[[], tuple[Declaration, float]]] = {
+    SEMIDEFINITE: _equal_steps,
+    LOGARITHMS: _two_that_agree,
+    QUADRATIC: _from_0_to_1,
+}
+
+
+@dataclass(frozen=True)
+class SolverInfo:
+    """A row of the table.
+
+    Attributes
+    ----------
+    name, installed, version
+    kind : str
+        What sort of method it is; "" where that is not known here.
+    licence, get, limits : str
+        Under which terms, how to get it, and what is known of the sizes it copes with.
+    cones, takes : tuple of str
+        The cones it is handed, and the kinds of programs of this toolkit that makes: semidefinite, logarithms (and
+        semidefinite), quadratic.
+    reports : tuple of str
+        What is passed on of a run: iterations, time.
+    warm_start : bool
+        Whether it can start from an earlier answer.
+    tolerances : bool
+        Whether ``accuracy`` is translated into its options; otherwise it keeps its own, and the certificate judges.
+    works : dict
+        For each kind of program it takes, whether a small one of that kind came out right just now: "yes", or what went
+        wrong. Empty if it is not installed, or was not tried.
+    """
+
+    name: str
+    installed: bool
+    version: str
+    kind: str
+    licence: str
+    get: str
+    limits: str
+    cones: tuple[str, ...]
+    takes: tuple[str, ...]
+    reports: tuple[str, ...]
+    warm_start: bool
+    tolerances: bool
+    works: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def usable(self) -> tuple[str, ...]:
+        """The kinds of programs that came out right."""
+        return tuple(kind for kind, verdict in self.works.items() if verdict == "yes")
+
+    def cells(self) -> tuple[str, ...]:
+        """Return what stands in the columns."""
+        here = self.version or "yes" if self.installed else f"no: {self.get}"
+        works = "; ".join(f"{kind}: {verdict}" for kind, verdict in self.works.items()) or ", ".join(self.takes)
+        reports = ", ".join(self.reports) or "nothing"
+        return (
+            self.name,
+            here,
+            self.kind,
+            self.licence,
+            works,
+            reports,
+            "yes" if self.warm_start else "no",
+            self.limits,
+        )
+
+
+class SolverTable(Table[SolverInfo]):
+    """The solvers, a row each; print it to read it."""
+
+    columns = ("name", "installed", "kind", "licence", "takes; works", "reports", "warm start", "limits")
+    noun = "solver"
+
+
+def solvers(check: bool = True) -> SolverTable:
+    """Return the table of solvers that CVXPY or this toolkit can reach for these problems.
+
+    Parameters
+    ----------
+    check : bool
+        Try each installed one, in a process of its own, on a problem of order ten of every kind it takes, whose optimum
+        is known: a solver without a licence, one that crashes and one that is wrong are told from one that works. That
+        takes a second or two for each.
+    """
+    names, here = known_solvers(), installed_solvers()
+    verdicts: dict[str, dict[str, str]] = {}
+    if check:
+        with ThreadPoolExecutor(2) as pool:
+            verdicts = dict(zip(here, pool.map(try_out, here), strict=True))
+    return SolverTable(_info(name, name in here, verdicts.get(name, {})) for name in names)
+
+
+def _info(name: str, installed: bool, works: dict[str, str]) -> SolverInfo:
+    unknown = SolverNotes("see CVXPY's list of solvers", "", "", reports=())
+    notes = SOLVERS.get(name, unknown)
+    return SolverInfo(
+        name,
+        installed,
+        _version(name, notes.package) if installed else "",
+        notes.kind,
+        notes.licence,
+        notes.get,
+        notes.limits,
+        cones_of(name),
+        kinds_of(name),
+        notes.reports,
+        notes.warm_start,
+        notes.tolerances is not None,
+        works,
+    )
+
+
+def _version(name: str, package: str) -> str:
+    if name in COMMAND_LINE:
+        return COMMAND_LINE[name].version() or ""
+    try:
+        return version(package or name.lower())
+    except PackageNotFoundError:
+        return ""
+
+
+def try_out(name: str) -> dict[str, str]:
+    """Return for each kind of program a solver takes whether a small one comes out right: "yes", or what went wrong."""
+    ended = run_isolated(_verdicts, (name,), Limits(SMOKE_SECONDS, threads=1), name)
+    if ended.answer is None:
+        return dict.fromkeys(kinds_of(name), ended.limit or ended.failure or "no answer")
+    return ended.answer
+
+
+def _verdicts(name: str) -> dict[str, str]:
+    return {kind: _verdict(name, *SMOKE[kind]()) for kind in kinds_of(name)}
+
+
+def _verdict(name: str, declaration: Declaration, optimum: float) -> str:
+    options = solver_options(name, DEFAULT_ACCURACY, None, {})
+    try:
+        attempt = interpreted(call_cvxpy(declaration, name, options, verbose=False), name)
+    except SolverUnavailable as error:
+        return "no licence" if error.needs_licence else str(error)
+    if not attempt.status.has_answer:
+        return f"wrong, it says {attempt.reason.removeprefix(name).strip(': ')}"
+    value = float(declaration.objective.value)
+    return "yes" if abs(value - optimum) <= SMOKE_TOLERANCE else f"wrong, {value:.6g} where {optimum:.6g} is right"

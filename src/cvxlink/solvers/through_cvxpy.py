@@ -1,0 +1,195 @@
+"""The CVXPY backend: compile a declared program, run any of CVXPY's solvers, read the outcome in our words."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+import threading
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext, redirect_stdout
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+
+from ..errors import SolverUnavailable
+from ..model.declaration import Declaration
+from ..numerics.matrices import joined_multipliers
+from ..programs.status import Status
+from .catalogue import SOLVERS, SolverNotes, capable_solvers, takes_squares
+from .executables import COMMAND_LINE
+from .route import Attempt
+
+STATUSES = {
+    cp.OPTIMAL: Status.OPTIMAL,
+    cp.OPTIMAL_INACCURATE: Status.INACCURATE,
+    cp.INFEASIBLE: Status.INFEASIBLE,
+    cp.INFEASIBLE_INACCURATE: Status.INFEASIBLE,
+    cp.UNBOUNDED: Status.UNBOUNDED,
+    cp.UNBOUNDED_INACCURATE: Status.UNBOUNDED,
+    "infeasible_or_unbounded": Status.ERROR,
+    cp.USER_LIMIT: Status.LIMIT,
+    cp.SOLVER_ERROR: Status.ERROR,
+}
+# SDPA prints near convergence, COPT about its licence.
+CHATTY = ("SDPA", "COPT")
+# Where a solver takes quadratic terms neither as they are nor as cones, CVXPY makes a dense semidefinite block of each.
+LARGEST_SQUARE = 400
+
+
+@dataclass
+class RawResult:
+    """The outcome as CVXPY gave it, in plain arrays, so that it can cross a process boundary."""
+
+    status: str | None = None
+    failure: str | None = None
+    failure_module: str = ""
+    values: dict[str, Any] = field(default_factory=dict)
+    duals: dict[str, Any] = field(default_factory=dict)
+    compile_seconds: float = 0.0
+    solve_seconds: float = 0.0
+    iterations: int | None = None
+    most_iterations: float = float("inf")
+    capable: list[str] = field(default_factory=list)
+
+    def read_point(self, declaration: Declaration) -> None:
+        """Take the values of variables and multipliers from where CVXPY put them."""
+        self.values = {name: variable.value for name, variable in declaration.variables.items()}
+        sign = -1.0 if isinstance(declaration.objective, cp.Minimize) else 1.0
+        for name, group in declaration.constraints.items():
+            found = [_multiplier(term, sign) for term in group]
+            if any(dual is None for dual in found):
+                continue
+            self.duals[name] = joined_multipliers(found)
+
+
+def call_cvxpy(
+    declaration: Declaration,
+    solver: str,
+    options: Mapping[str, Any],
+    verbose: bool,
+    compiled: cp.Problem | None = None,
+) -> RawResult:
+    """Compile and solve, or solve again what was compiled before; a failure becomes data."""
+    problem = declaration.to_cvxpy() if compiled is None else compiled
+    raw = RawResult()
+    start = perf_counter()
+    order = order_of_quadratic_terms(problem)
+    if order > LARGEST_SQUARE and not takes_squares(solver):
+        words = f"quadratic terms are not supported as such, and one of them would be a dense block of order {order}"
+        return RawResult(
+            failure=words, failure_module="cvxpy", capable=[s for s in capable_solvers(problem) if takes_squares(s)]
+        )
+    try:
+        with warnings.catch_warnings(), nullcontext() if verbose or solver not in CHATTY else _silent_stdout():
+            # "Solution may be inaccurate": the certificate says so, and by how much.
+            warnings.filterwarnings("ignore", message="Solution may be inaccurate")
+            # sdpa-python's own check of its answer struggles with small matrices and says so; ours replaces it.
+            warnings.filterwarnings("ignore", category=RuntimeWarning, module="sdpap")
+            warnings.filterwarnings("ignore", message="Python recalculation of primal")
+            problem.solve(solver=COMMAND_LINE.get(solver, solver), verbose=verbose, **options)
+    except Exception as error:  # solvers raise whatever they like: their own errors, ArithmeticError, ValueError …
+        raw.failure = str(error) or type(error).__name__
+        raw.failure_module = type(error).__module__
+        raw.capable = capable_solvers(problem)
+    raw.compile_seconds = float(problem.compilation_time or 0.0)
+    raw.solve_seconds = perf_counter() - start - raw.compile_seconds
+    raw.status = problem.status
+    if raw.failure is None:
+        raw.iterations = getattr(problem.solver_stats, "num_iters", None)
+        raw.most_iterations = options.get("max_iters", float("inf"))
+        raw.read_point(declaration)
+    return raw
+
+
+def order_of_quadratic_terms(problem: cp.Problem) -> int:
+    """Return the order of the semidefinite block that CVXPY makes of the largest quadratic term, if it has to."""
+    return 2 + max(map(_largest_square, [problem.objective, *problem.constraints]))
+
+
+def _largest_square(expression: Any) -> int:
+    """Return the number of entries in the largest quadratic term."""
+    own = expression.args[0].size if isinstance(expression, (cp.quad_over_lin, cp.Pnorm)) else 0
+    return max([own, *map(_largest_square, expression.args)])
+
+
+@contextmanager
+def _silent_stdout() -> Iterator[None]:
+    """Keep a solver from printing, as some do whatever their options say.
+
+    Standard output belongs to the whole process, so this is done only where no other thread could be using it.
+    """
+    if threading.active_count() > 1:
+        yield
+        return
+    sys.stdout.flush()
+    try:
+        kept = os.dup(1)
+    except OSError:  # there is no standard output to protect
+        yield
+        return
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 1)
+        with redirect_stdout(io.StringIO()):
+            yield
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
+        os.close(nowhere)
+
+
+def _multiplier(term: Any, sign: float) -> Any:
+    """Return a multiplier in our convention: for rows, the change of the optimum per unit of u in lhs ≤ rhs + u."""
+    dual = term.dual_value
+    if dual is None:
+        return None
+    if isinstance(term, cp.constraints.PSD):
+        return (dual + dual.T) / 2
+    if isinstance(term, (cp.constraints.Equality, cp.constraints.Inequality, cp.constraints.Zero)):
+        return sign * np.atleast_1d(dual)
+    return dual
+
+
+def interpreted(raw: RawResult, solver: str) -> Attempt:
+    """Return the outcome in our words."""
+    seconds: dict[str, Any] = {"compile_seconds": raw.compile_seconds, "solve_seconds": raw.solve_seconds}
+    if raw.failure is not None:
+        _raise_if_unavailable(raw, solver)
+        # CVXPY's own error: the solver came to an end without an answer, and did not crash.
+        gave_up = raw.failure_module.startswith("cvxpy")
+        return Attempt(Status.ERROR, f"{solver}: {raw.failure}", gave_up=gave_up, **seconds)
+    status = STATUSES.get(str(raw.status), Status.ERROR)
+    if status is Status.INACCURATE and raw.iterations is not None and raw.iterations >= raw.most_iterations:
+        status = Status.LIMIT  # SCS calls an answer cut short inaccurate
+    complete = bool(raw.values) and all(v is not None and np.isfinite(v).all() for v in raw.values.values())
+    if status.has_answer and not complete:
+        return Attempt(Status.ERROR, f"{solver} reported {raw.status!r} without an answer", **seconds)
+    values = {name: np.asarray(v) for name, v in raw.values.items()} if complete else {}
+    return Attempt(
+        status,
+        f"{solver} reported {raw.status!r}",
+        values,
+        raw.duals if complete else {},
+        iterations=raw.iterations,
+        **seconds,
+    )
+
+
+def _raise_if_unavailable(raw: RawResult, solver: str) -> None:
+    message = " ".join(str(raw.failure).split()).rstrip(".")
+    lowered = message.lower()
+    if "license" in lowered or "licence" in lowered:
+        how = SOLVERS[solver].get_licence if solver in SOLVERS else SolverNotes.get_licence
+        raise SolverUnavailable(
+            f"{solver} is installed but has no valid licence ({message}); {how}", needs_licence=True
+        )
+    # CVXPY's words where a solver lacks a cone or the like.
+    if raw.failure_module.startswith("cvxpy") and (
+        "could not be reduced" in lowered or "not supported" in lowered or "cannot solve" in lowered
+    ):
+        raise SolverUnavailable(f"{solver} cannot take this program ({message}); try one of {', '.join(raw.capable)}")

@@ -1,0 +1,161 @@
+"""A lower bound for programs of no special kind, from the multipliers of their declared constraints."""
+
+from __future__ import annotations
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import cvxlink as cl
+from cvxlink import terms
+from cvxlink.programs.conic_form import Cone
+from helpers.programs import LINKS, PROGRAMS, L, Program, kernel, on_sphere
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_bound_meets_the_optimum(name):
+    program, optimum = PROGRAMS[name]
+    solution = program.solve(solver="CLARABEL", accuracy=1e-7)
+    certificate = solution.certificate
+    optimum = solution.value if optimum is None else optimum
+    assert solution.value == pytest.approx(optimum, abs=2e-6)
+    assert certificate.lower_bound <= optimum + 1e-9
+    assert certificate.lower_bound == pytest.approx(optimum, abs=2e-6)
+    assert certificate.basis.startswith("Lagrange")
+
+
+@pytest.mark.parametrize("name", ["hinge", "squares", "sphere", "two variables", "divergence", "matrix inequality"])
+@settings(max_examples=20)
+@given(seed=st.integers(0, 10**6), size=st.sampled_from([1e-3, 0.1, 1.0, 10.0]))
+def test_it_holds_for_any_multipliers(name, seed, size):
+    program, optimum = PROGRAMS[name]
+    solution = _solved(name)
+    optimum = solution.value if optimum is None else optimum
+    rng = np.random.default_rng(seed)
+    duals = {key: dual + size * rng.standard_normal(np.shape(dual)) for key, dual in solution.duals.items()}
+    certificate = cl.certify(program, dict(solution.values), duals)
+    if certificate.lower_bound is not None:  # the search may fail for absurd multipliers
+        assert certificate.lower_bound <= optimum + 1e-6
+
+
+def test_wrong_multipliers_are_seen():
+    program, _ = PROGRAMS["hinge"]
+    solution = _solved("hinge")
+    right = cl.certify(program, dict(solution.values), dict(solution.duals))
+    swapped = cl.certify(program, dict(solution.values), {**solution.duals, "unit": -solution.duals["unit"]})
+    assert right.holds(1e-6) and not swapped.holds(0.1)
+    # A point that is not optimal is as far above the bound as its value is.
+    other = cl.certify(program, {"K": np.eye(5)}, dict(solution.duals))
+    assert other.gap == pytest.approx(np.trace(L) - solution.value, abs=1e-5) and other.largest_violation == 0
+
+
+def test_a_kernel_on_the_sphere_is_bounded_everywhere_and_others_as_far_as_is_said():
+    assert "points with" not in _solved("hinge").certificate.basis
+    assert "tr K ≤ 30" in _solved("nuclear").certificate.basis  # ten times 2 + 1
+    assert "‖x‖ ≤ 20" in _solved("sphere").certificate.basis
+
+
+def test_without_multipliers_there_is_no_bound_and_the_certificate_says_why():
+    program, _ = PROGRAMS["hinge"]
+    values = dict(_solved("hinge").values)
+    assert cl.certify(program, values).lower_bound is None
+    assert "no multipliers of 'unit'" in cl.certify(program, values).basis
+    misfit = cl.certify(program, values, {"unit": np.zeros(3), "psd": np.eye(5)})
+    assert misfit.lower_bound is None and "do not fit" in misfit.basis
+
+
+def test_a_power_that_cvxpy_approximates_has_no_bound_and_one_that_it_does_not_has():
+    # min x^p + 1/x: x = p^(−1/(p+1))
+    p = np.sqrt(2)
+    optimum = (p ** (-1 / (p + 1))) ** p + p ** (1 / (p + 1))
+    for approx in (True, False):
+        program = Program(
+            lambda: {"x": cp.Variable(pos=True)},
+            lambda x, approx=approx: cp.power(x, p, approx=approx) + cp.inv_pos(x),
+        )
+        certificate = program.solve(solver="CLARABEL", strict=False).certificate
+        if approx:
+            assert certificate.lower_bound is None and "approx=False" in certificate.basis
+        else:
+            assert optimum - 1e-6 < certificate.lower_bound <= optimum + 1e-9
+
+
+def test_huge_multipliers_that_cancel_do_not_lift_the_bound_above_the_optimum():
+    program = Program(
+        kernel,
+        lambda K: terms.smoothness(K, L) + terms.squared_links(K, LINKS),
+        lambda K: {"unit": cp.diag(K) == 1, "again": cp.diag(K) == 1, "psd": K >> 0},
+    )
+    solution = program.solve(solver="CLARABEL", form="declared", accuracy=1e-7)
+    rng = np.random.default_rng(0)
+    for size in (1e8, 1e12, 1e15):
+        large = size * rng.standard_normal(5)
+        duals = {**solution.duals, "unit": solution.duals["unit"] + large, "again": solution.duals["again"] - large}
+        assert cl.certify(program, dict(solution.values), duals).lower_bound <= solution.value + 1e-7
+
+
+def test_tiny_costs_do_not_make_everything_pass():
+    for weight, within in ((1.0, True), (1e-8, False)):
+        program = Program(
+            kernel,
+            lambda K, weight=weight: weight * (terms.smoothness(K, L) + terms.squared_links(K, LINKS)),
+            on_sphere,
+        )
+        known = _solved("squares")
+        certificate = cl.certify(program, {"K": np.eye(5)}, {n: weight * d for n, d in known.duals.items()})
+        assert certificate.gap == pytest.approx(weight * (np.trace(L) + 1 - known.value), rel=1e-3)
+        assert not certificate.holds(1e-2), within
+
+
+@pytest.mark.parametrize("solver", ["SCS", "CVXOPT", "SDPA"])
+def test_every_solver_has_its_multipliers_certified(solver):
+    for name in ("hinge", "squares", "matrix inequality", "two variables"):
+        program, _ = PROGRAMS[name]
+        solution = program.solve(solver=solver, accuracy=1e-4)
+        assert solution.status is cl.Status.OPTIMAL
+        assert solution.certificate.relative_gap <= 1e-4
+        assert solution.value == pytest.approx(_solved(name).value, abs=1e-3)
+
+
+KEPT: dict = {}
+
+
+def _solved(name):
+    if name not in KEPT:
+        KEPT[name] = PROGRAMS[name][0].solve(solver="CLARABEL", accuracy=1e-7)
+    return KEPT[name]
+
+
+@pytest.mark.parametrize("kind", ["nonnegative", "second-order", "semidefinite", "exponential", "power"])
+def test_multipliers_are_moved_into_the_dual_cone(kind):
+    rng = np.random.default_rng(0)
+    cone = Cone(kind, (), alpha=0.3 if kind == "power" else None)
+
+    def member():
+        """A point of the cone itself."""
+        if kind == "nonnegative":
+            return [rng.random(4)]
+        if kind == "second-order":
+            x = rng.standard_normal(3)
+            return [np.linalg.norm(x) + rng.random(), x]
+        if kind == "semidefinite":
+            B = rng.standard_normal((3, 2))
+            return [B @ B.T]
+        y, x = rng.random() + 0.1, rng.standard_normal()
+        if kind == "exponential":
+            return [x, y, y * np.exp(x / y) + rng.random()]
+        z = rng.random() + 0.1
+        return [y, z, (2 * rng.random() - 1) * y**0.3 * z**0.7]
+
+    shapes = [np.shape(part) for part in member()]
+    members = [member() for _ in range(200)]
+    for size in (1e-9, 1.0, 1e3):
+        for _ in range(20):
+            w = cone.into_dual([np.asarray(size * rng.standard_normal(shape)) for shape in shapes])
+            products = [sum(np.sum(a * b) for a, b in zip(w, other, strict=True)) for other in members]
+            scale = max(1e-12, max(abs(np.asarray(part)).max() for part in w)) * max(
+                np.abs(np.asarray(part)).max() for other in members for part in other
+            )
+            assert min(products) >= -1e-9 * scale

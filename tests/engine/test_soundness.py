@@ -1,0 +1,325 @@
+"""Nothing is solved, printed or certified but the program that is declared, however a class came to declare it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+import pytest
+
+import cvxlink as cl
+from cvxlink import terms
+from cvxlink.programs.declared import DeclaredProgram
+
+
+class Obtuse:
+    """Cannot-links at an angle of more than 101 degrees."""
+
+    def constraints(self, K):
+        return {**super().constraints(K), "cannot": terms.cannot_links_at_most(K, self.links, -0.2)}
+
+
+class Mixed(Obtuse, cl.PCP):
+    pass
+
+
+class Overridden(cl.PCP):
+    def constraints(self, K):
+        return {**super().constraints(K), "cannot": terms.cannot_links_at_most(K, self.links, -0.2)}
+
+
+class Grandchild(Overridden):
+    pass
+
+
+class MixedKP(Obtuse, cl.KP):
+    pass
+
+
+def adding():
+    """Return a mixin that adds one constraint on the one variable."""
+
+    class Adding:
+        def constraints(self, **variables):
+            (X,) = variables.values()
+            return {**super().constraints(**variables), "added": self.added(X)}
+
+    return Adding
+
+
+class CappedCCSR(adding(), cl.CCSR):
+    def added(self, M):
+        return cp.trace(M) <= 5
+
+
+class BoxedSRCP(adding(), cl.SRCP):
+    def added(self, F):
+        return F <= 0.05
+
+
+class BoundedMinKL(adding(), cl.MinKL):
+    def added(self, K):
+        return cp.trace(K) <= 6
+
+
+class NonnegativeNCuts(adding(), cl.NCuts):
+    def added(self, X):
+        return X >= 0
+
+
+class Absolute:
+    """Adds the absolute values to the objective."""
+
+    def objective(self, **variables):
+        (F,) = variables.values()
+        return cp.Minimize(super().objective(F).args[0] + cp.sum(cp.abs(F - 0.3)))
+
+
+class SparseE2CP(Absolute, cl.E2CP):
+    pass
+
+
+class PulledGFHF(Absolute, cl.GFHF):
+    pass
+
+
+@pytest.fixture(scope="module")
+def given():
+    X, y = cl.datasets.load("two_moons", n=16, random_state=0)
+    links = cl.Links.sample(y, n_links=6, random_state=0)
+    return cl.Graph.knn(X, n_neighbors=4), links, cl.sample_labels(y, per_class=2, random_state=0)
+
+
+def problems(given) -> dict[str, tuple[cl.Problem, cl.Problem]]:
+    """Return each changed formulation with the one it was made of."""
+    graph, links, labels = given
+    kernel = graph.kernel() + 0.5 * np.eye(graph.n)
+    bounds = {"must_bound": 0.5, "cannot_bound": 0.5}
+    return {
+        "Mixed": (Mixed(graph, links), cl.PCP(graph, links)),
+        "Overridden": (Overridden(graph, links), cl.PCP(graph, links)),
+        "Grandchild": (Grandchild(graph, links), cl.PCP(graph, links)),
+        "MixedKP": (MixedKP(graph, links), cl.KP(graph, links)),
+        "CappedCCSR": (CappedCCSR(graph, links, order=4), cl.CCSR(graph, links, order=4)),
+        "BoxedSRCP": (BoxedSRCP(graph, links), cl.SRCP(graph, links)),
+        "SparseE2CP": (SparseE2CP(graph, links), cl.E2CP(graph, links)),
+        "BoundedMinKL": (BoundedMinKL(kernel, links, **bounds), cl.MinKL(kernel, links, **bounds)),
+        "NonnegativeNCuts": (NonnegativeNCuts(graph, 2), cl.NCuts(graph, 2)),
+        "PulledGFHF": (PulledGFHF(graph, labels), cl.GFHF(graph, labels)),
+    }
+
+
+NAMES = (
+    "Mixed",
+    "Overridden",
+    "Grandchild",
+    "MixedKP",
+    "CappedCCSR",
+    "BoxedSRCP",
+    "SparseE2CP",
+    "BoundedMinKL",
+    "NonnegativeNCuts",
+    "PulledGFHF",
+)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_changed_formulation_is_solved_and_certified_as_it_declares(given, name):
+    changed, original = problems(given)[name]
+    reference = changed.to_cvxpy().solve(solver="CLARABEL")  # CVXPY alone, on the program as it is declared
+    solution, before = changed.solve(), original.solve().value
+    assert abs(reference - before) > 1e-3 * (1 + abs(before))  # it is another program
+    assert solution.status is cl.Status.OPTIMAL
+    assert solution.value == pytest.approx(reference, rel=2e-4)
+    assert solution.certificate.lower_bound <= reference + 1e-4 * (1 + abs(reference))
+    assert type(changed.program) is DeclaredProgram  # nothing of the original's data is left
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_changed_formulation_prints_what_it_declares_and_cites_nobody(given, name):
+    changed, original = problems(given)[name]
+    text = str(changed)
+    assert "from  " not in text and changed.about.citation is None and original.about.citation is not None
+    assert changed.forms[0] == "declared" and changed.equivalents == {} and changed.prefers is None
+    if "added" in changed.declaration.constraints:
+        assert "added" in text and "added" in changed._repr_latex_().replace("texttt", "added")
+    if isinstance(changed, cl.PCP):
+        assert "≤ -0.2" in text and r"\le -0.2" in changed._repr_latex_()
+
+
+def test_a_mixin_on_a_program_that_is_not_convex_is_refused_with_a_reason(given):
+    class Balanced(adding(), cl.CSC):
+        def added(self, f):
+            return cp.sum(f) == 0.3
+
+    graph, links, _ = given
+    with pytest.raises(cl.FormUnavailable, match="Balanced is not convex.*declare it convex, or an equivalent"):
+        Balanced(graph, links).solve()
+
+
+def test_super_that_leads_elsewhere_takes_the_data_away(given):
+    """B supplies data for its own declaration; behind it, C's mixin changes what B's ``super()`` returns."""
+
+    class Supplies(cl.PCP):
+        def constraints(self, K):
+            return super().constraints(K)
+
+        @cached_property
+        def program(self):
+            return cl.LinearSDP.with_fixed_entries(
+                self.L,
+                {
+                    "unit": (np.column_stack([np.arange(self.graph.n)] * 2), 1.0),
+                    "must": (self.links.must, 1.0),
+                    "cannot": (self.links.cannot, 0.0),
+                },
+            )
+
+    class Diamond(Supplies, Overridden):
+        pass
+
+    graph, links, _ = given
+    assert isinstance(Supplies(graph, links).program, cl.LinearSDP)
+    assert type(Diamond(graph, links).program) is DeclaredProgram
+    reference = Diamond(graph, links).to_cvxpy().solve(solver="CLARABEL")
+    assert Diamond(graph, links).solve().value == pytest.approx(reference, rel=1e-4)
+    plain = cl.PCP(graph, links).solve().value
+    assert Supplies(graph, links).solve().value == pytest.approx(plain, rel=1e-6)
+
+
+# ---------------------------------------------------------------------- data that disagree with the declaration
+
+
+@dataclass(frozen=True, eq=False)
+class Distance:
+    """‖x − a‖² over x ≥ 0, as data."""
+
+    a: np.ndarray
+    offset: float = 0.0
+    least: float = 0.0
+
+    def value(self, point):
+        return float(((point["x"] - self.a) ** 2).sum()) + self.offset
+
+    def violations(self, point):
+        return {"positive": float(np.maximum(self.least - point["x"], 0).max())}
+
+
+class Clip(cl.Route):
+    name, why = "clip", "negative coordinates become zero"
+
+    def run(self, data, settings):
+        return cl.Attempt(cl.Status.OPTIMAL, "clipped", {"x": np.maximum(data.a, data.least)})
+
+
+def proven(data: Distance, point: Any, duals: Any) -> cl.Certificate:
+    best = np.maximum(data.a, data.least)
+    return cl.Certificate(data.value(point), data.violations(point), lower_bound=data.value({"x": best}))
+
+
+class Nearest(cl.Problem):
+    """The nearest nonnegative vector."""
+
+    def __init__(self, a, wrong=None):
+        self.a, self.wrong = np.asarray(a, dtype=float), wrong or {}
+
+    def variables(self):
+        return {"x": cp.Variable(len(self.a))}
+
+    def objective(self, x):
+        return cp.Minimize(cp.sum_squares(x - self.a))
+
+    def constraints(self, x):
+        return {"positive": x >= 0}
+
+    @cached_property
+    def program(self):
+        return cl.SpecialProgram(self, replace(Distance(self.a), **self.wrong), (Clip(),), proven)
+
+
+def test_data_that_agree_are_used():
+    solution = Nearest([1.0, -2.0, 3.0]).solve()
+    assert solution.plan.route.name == "clip" and solution.status is cl.Status.OPTIMAL
+    assert solution.value == pytest.approx(4.0) and solution.certificate.gap == pytest.approx(0)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "what"),
+    [
+        ({"offset": 1e-3}, "objective"),
+        ({"a": np.array([1.0, -2.0, 3.001])}, "objective"),
+        ({"least": 0.5}, "constraint 'positive'"),
+    ],
+)
+def test_data_that_disagree_are_refused(wrong, what):
+    problem = Nearest([1.0, -2.0, 3.0], wrong)
+    for use in (problem.solve, problem.explain, lambda: cl.certify(problem, {"x": np.ones(3)}, {})):
+        with pytest.raises(cl.InvalidProblem, match=f"disagree with what it declares.*the {what}"):
+            use()
+
+
+def test_data_without_an_entry_for_a_constraint_are_refused():
+    class Silent(Nearest):
+        def constraints(self, x):
+            return {"positive": x >= 0, "below": x <= 10}
+
+        @cached_property
+        def program(self):
+            return cl.SpecialProgram(self, Distance(self.a), (Clip(),), proven)
+
+    with pytest.raises(cl.InvalidProblem, match="say nothing of the constraint 'below'"):
+        Silent([1.0]).solve()
+
+
+def test_linear_data_that_disagree_are_refused(given):
+    class Wrong(cl.PCP):
+        def variables(self):
+            return super().variables()
+
+        @cached_property
+        def program(self):
+            sdp = super().program.linear_sdp()
+            return replace(sdp, C=1.001 * sdp.C)
+
+    graph, links, _ = given
+    with pytest.raises(cl.InvalidProblem, match="disagree with what it declares: at a sampled point the objective"):
+        Wrong(graph, links).solve()
+
+
+# ---------------------------------------------------------------------- asked once
+
+
+def counted(problem_class, calls: dict[str, int]):
+    def counting(name):
+        def method(self, *arguments, **variables):
+            calls[name] = calls.get(name, 0) + 1
+            return getattr(super(Counting, self), name)(*arguments, **variables)
+
+        return method
+
+    class Counting(problem_class):
+        variables, objective, constraints = map(counting, ("variables", "objective", "constraints"))
+
+    return Counting
+
+
+@pytest.mark.parametrize("how", [{}, {"solver": "CLARABEL"}, {"form": "dual"}, {"presolve": False}])
+@pytest.mark.parametrize("method", ["PCP", "KP", "SRCP", "MinKL"])
+def test_one_solve_asks_the_formulation_once(given, method, how):
+    if method in ("SRCP", "MinKL") and "form" in how:
+        pytest.skip("it is not linear, and has no dual form by that name")
+    graph, links, _ = given
+    calls: dict[str, int] = {}
+    formulation = counted(getattr(cl, method), calls)
+    if method == "MinKL":
+        kernel = graph.kernel() + 0.5 * np.eye(graph.n)
+        problem = formulation(kernel, links, must_bound=0.5, cannot_bound=0.5)
+    else:
+        problem = formulation(graph, links)
+    solution = problem.solve(accuracy=1e-3, strict=False, **how)
+    solution.cluster(2, random_state=0)
+    assert str(problem) and str(solution.plan) and str(solution.certificate)
+    assert calls == {"variables": 1, "objective": 1, "constraints": 1}

@@ -1,0 +1,260 @@
+"""Labels that spread over a graph: GFHF and LLGC against their definitions, scikit-learn, and one another."""
+
+from __future__ import annotations
+
+import warnings
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from sklearn.semi_supervised import LabelPropagation, LabelSpreading
+
+import cvxlink as cl
+from helpers.graphs import path_graph, random_points
+
+
+@pytest.fixture(scope="module")
+def instance() -> tuple[cl.Graph, np.ndarray, np.ndarray]:
+    X, y = random_points(60, 2, 5), np.arange(60) % 3
+    X[y == 1] += 2
+    X[y == 2] -= 2
+    return cl.Graph.rbf(X, 1.0), y, cl.sample_labels(y, per_class=3, random_state=0)
+
+
+# ---------------------------------------------------------------------- closed forms
+
+
+def test_a_path_between_two_labels_is_linear():
+    labels = [0, -1, -1, -1, 1]
+    solution = cl.GFHF(path_graph(5), labels).solve()
+    np.testing.assert_allclose(solution.scores[:, 1], [0, 0.25, 0.5, 0.75, 1], atol=1e-12)
+    np.testing.assert_allclose(solution.confidence, [1, 0.75, 0.5, 0.75, 1], atol=1e-12)
+    assert solution.value == pytest.approx(2 * 4 * 0.25**2)
+    assert solution.certificate.gap < 1e-10 and solution.certificate.distance < 1e-10
+
+
+def test_gfhf_is_equation_2(instance):
+    graph, _, labels = instance
+    problem = cl.GFHF(graph, labels)
+    P = graph.W.toarray() / graph.degrees[:, None]
+    known, unknown = problem.known, np.setdiff1d(np.arange(graph.n), problem.known)
+    expected = np.linalg.solve(np.eye(len(unknown)) - P[np.ix_(unknown, unknown)], P[np.ix_(unknown, known)])
+    scores = problem.solve().scores
+    np.testing.assert_allclose(scores[unknown], expected @ problem.Y[known], atol=1e-10)
+    np.testing.assert_allclose(scores.sum(axis=1), 1, atol=1e-10)  # constants are harmonic
+    assert scores.min() >= -1e-12  # the maximum principle
+
+
+@pytest.mark.parametrize("alpha", [0.1, 0.5, 0.99])
+def test_llgc_is_equation_5(instance, alpha):
+    graph, _, labels = instance
+    problem = cl.LLGC(graph, labels, alpha=alpha)
+    S = graph.W.toarray() / np.sqrt(np.outer(graph.degrees, graph.degrees))
+    expected = (1 - alpha) * np.linalg.solve(np.eye(graph.n) - alpha * S, problem.Y)
+    np.testing.assert_allclose(problem.solve().scores, expected, atol=1e-10)
+
+
+# ---------------------------------------------------------------------- scikit-learn
+
+
+@pytest.mark.parametrize("alpha", [0.2, 0.5, 0.9])
+def test_llgc_is_label_spreading(instance, alpha):
+    graph, _, labels = instance
+    theirs = LabelSpreading(kernel=lambda a, b: graph.W.toarray(), alpha=alpha, max_iter=10_000, tol=1e-13)
+    theirs.fit(graph.points, labels)
+    ours = cl.LLGC(graph, labels, alpha=alpha).solve()
+    shares = ours.scores / ours.scores.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(shares, theirs.label_distributions_, atol=1e-8)
+    np.testing.assert_array_equal(ours.labels, theirs.transduction_)
+    np.testing.assert_allclose(ours.confidence, theirs.label_distributions_.max(axis=1), atol=1e-8)
+
+
+def test_gfhf_is_label_propagation(instance):
+    graph, _, labels = instance
+    theirs = LabelPropagation(kernel=lambda a, b: graph.W.toarray(), max_iter=100_000, tol=1e-12)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        theirs.fit(graph.points, labels)
+    ours = cl.GFHF(graph, labels).solve()
+    np.testing.assert_allclose(ours.scores, theirs.label_distributions_, atol=1e-6)
+    np.testing.assert_array_equal(ours.labels, theirs.transduction_)
+
+
+# ---------------------------------------------------------------------- certificates
+
+
+@pytest.mark.parametrize("problem", [cl.GFHF, cl.LLGC])
+def test_bounds_hold_for_any_point(instance, problem):
+    graph, _, labels = instance
+    problem = problem(graph, labels)
+    best = problem.solve()
+    rng = np.random.default_rng(0)
+    for size in (1e-6, 1e-3, 1.0):
+        f = best.scores + size * rng.standard_normal(best.scores.shape)
+        if isinstance(problem, cl.GFHF):
+            f[problem.known] = problem.Y[problem.known]
+        certificate = cl.certify(problem, {"f": f})
+        assert certificate.lower_bound <= best.value <= certificate.value
+        assert np.linalg.norm(f - best.scores) <= certificate.distance * (1 + 1e-9)
+        assert not certificate.holds(1e-4 * size)
+
+
+def test_a_label_that_was_changed_is_a_violation(instance):
+    graph, _, labels = instance
+    problem = cl.GFHF(graph, labels)
+    f = problem.solve().scores.copy()
+    f[problem.known[0]] += 0.01
+    certificate = cl.certify(problem, {"f": f})
+    assert certificate.violations["labels"] == pytest.approx(0.01)
+    assert not certificate.holds(1e-3)
+
+
+def test_the_norm_of_the_inverse_is_bounded(instance):
+    graph, _, labels = instance
+    for normalized in (True, False):
+        extension = cl.HarmonicExtension(graph.laplacian(normalized), cl.GFHF(graph, labels).known)
+        system = extension.L.toarray()[np.ix_(extension.unknown, extension.unknown)]
+        exact, bound = 1 / np.linalg.eigvalsh(system)[0], extension.inverse_norm()
+        assert exact <= bound <= 10 * exact
+    assert cl.HarmonicExtension(graph.laplacian(), np.arange(graph.n)).inverse_norm() == 0
+
+
+def test_multipliers_are_derivatives(instance):
+    graph, _, labels = instance
+    problem = cl.GFHF(graph, labels)
+    duals = problem.solve().duals["labels"]
+    structure, step = problem.program.data, 1e-4
+    moved = structure.given.copy()
+    moved[2, 1] += step
+    up = structure.roughness(structure.extension(moved))
+    moved[2, 1] -= 2 * step
+    down = structure.roughness(structure.extension(moved))
+    assert duals[2, 1] == pytest.approx((up - down) / (2 * step), rel=1e-6)
+    solver = problem.solve(solver="CLARABEL", accuracy=1e-6).duals["labels"]
+    np.testing.assert_allclose(solver, duals, atol=1e-4)
+
+
+# ---------------------------------------------------------------------- what users hand over
+
+
+def test_names_unknown_and_confidence():
+    names = np.array(["cat", None, None, None, "dog"], dtype=object)
+    solution = cl.GFHF(path_graph(5), names).solve()
+    assert solution.labels.tolist() == ["cat", "cat", solution.labels[2], "dog", "dog"]
+    assert solution.cluster().tolist() == [0, 0, int(solution.labels[2] == "dog"), 1, 1]
+    unsure = cl.GFHF(path_graph(5), [0, -1, -1, -1, 1], confidence=[1, 1, 1, 1, 0.5]).solve()
+    np.testing.assert_allclose(unsure.scores[:, 1], np.linspace(0, 0.75, 5), atol=1e-12)
+
+
+def test_full_confidence_in_one_label_of_many_moves_the_border():
+    sure = cl.LLGC(path_graph(6), [0, -1, -1, -1, -1, 1]).solve()
+    faint = cl.LLGC(path_graph(6), [0, -1, -1, -1, -1, 1], confidence=[1, 1, 1, 1, 1, 0.1]).solve()
+    assert (sure.labels == 0).sum() == 3 and (faint.labels == 0).sum() > 3
+
+
+def test_whole_numbers_stay_numbers_and_what_is_missing_is_unknown():
+    import pandas as pd
+
+    graph = path_graph(4)
+    for given in (
+        [3, None, None, 5],
+        np.array([3, None, None, 5], dtype=object),
+        np.ma.array([3, 3, 3, 5], mask=[0, 1, 1, 0]),
+        pd.Series([3, pd.NA, pd.NA, 5], dtype="Int64"),
+        np.array([3.0, -1.0, -1.0, 5.0]),
+    ):
+        labels = cl.GFHF(graph, given).solve().labels
+        assert labels.dtype.kind == "i" and labels.tolist() == [3, 3, 5, 5]
+    named = cl.GFHF(graph, pd.Series(["a", None, None, "b"])).solve().labels
+    assert named.tolist() == ["a", "a", "b", "b"]
+    for bad in ([[0], [1, 2], 0, 0], graph.W, np.array(["2020-01-01"] * 4, dtype="datetime64[D]")):
+        with pytest.raises(cl.InvalidInput, match="list of numbers or names"):
+            cl.GFHF(graph, bad)
+
+
+def test_a_long_thin_graph_is_certified():
+    t = np.sort(np.random.default_rng(0).random(3200)) * 2 * np.pi
+    graph = cl.Graph.knn(np.column_stack([np.cos(t), np.sin(t)]), 6)
+    solution = cl.GFHF(graph, cl.sample_labels((t > np.pi).astype(int), per_class=2, random_state=0)).solve()
+    assert solution.status is cl.Status.OPTIMAL
+
+
+def test_the_embedding_says_which_label_not_how_near():
+    graph = path_graph(9)
+    solution = cl.LLGC(graph, [0, -1, -1, -1, -1, -1, -1, -1, 1]).solve()
+    np.testing.assert_allclose(solution.embedding.sum(axis=1), 1)
+    halves = solution.cluster(2, method="kmeans", random_state=0)
+    assert len(set(halves[:4])) == len(set(halves[5:])) == 1 and halves[0] != halves[8]
+
+
+def test_labels_are_copied():
+    given = np.array([0, -1, 1])
+    problem = cl.GFHF(path_graph(3), given)
+    given[:] = -1
+    assert problem.labels.tolist() == [0, -1, 1]
+
+
+def test_points_that_no_label_reaches():
+    W = np.zeros((4, 4))
+    W[0, 1] = W[1, 0] = W[2, 3] = W[3, 2] = 1
+    graph = cl.Graph.from_affinity(W)
+    with pytest.raises(cl.InvalidInput, match="has no known or linked point"):
+        cl.GFHF(graph, [0, 1, -1, -1])
+    solution = cl.LLGC(graph, [0, 1, -1, -1]).solve()
+    np.testing.assert_allclose(solution.confidence[2:], 0.5)
+    with pytest.warns(cl.LinkWarning, match="no label reaches 2 points"):
+        solution.cluster()
+    with pytest.warns(cl.LinkWarning, match="no label reaches 2 points"):
+        _ = solution.labels
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda g: cl.GFHF(g, [0, 1]), "2 labels for 3 points"),
+        (lambda g: cl.GFHF(g, [-1, -1, -1]), "the labels name no class"),
+        (lambda g: cl.LLGC(g, [4, -1, 4]), "the labels name 4, and it takes two"),
+        (lambda g: cl.LLGC(g, [0, -1, 1], alpha=1), "alpha must be a number between 0 and 1"),
+        (lambda g: cl.LLGC(g, [0, -1, 1], alpha="x"), "alpha must be a number between 0 and 1"),
+        (lambda g: cl.GFHF(g, [0, -1, 1], confidence=2), "confidence must be a number between 0 and 1"),
+        (lambda g: cl.GFHF(g, [0, -1, 1], confidence=[1, 2]), "confidence must be"),
+        (lambda g: cl.GFHF(np.eye(3), [0, -1, 1]), "takes a Graph and labels"),
+        (lambda g: cl.GFHF(g, cl.Links(3, must=[(0, 1)])), "takes labels, not links"),
+        (lambda g: cl.GFHF(g, [0, np.nan, 1]), "mark unknown labels with -1"),
+        (lambda g: cl.GFHF(g, [0, -1, 1]).solve().cluster(3), "this GFHF is for 2 clusters, not 3"),
+        (lambda g: cl.GFHF(g, [0, -1, 1]).solve().propagated, "does not propagate links"),
+        (lambda g: cl.GFHF(g, [0, -1, 1]).solve().stationarity(), "has no labeling that could be stationary"),
+        (lambda g: cl.NCuts(g).solve().scores, "has no scores"),
+    ],
+)
+def test_what_is_wrong_is_said_in_a_sentence(call, says):
+    with pytest.raises(cl.CvxlinkError, match=says):
+        call(path_graph(3))
+
+
+def test_labels_that_are_drawn():
+    y = np.array([0] * 5 + [1] * 3)
+    for seed in range(20):
+        few = cl.sample_labels(y, n_labels=2, random_state=seed)
+        assert sorted(few[few >= 0]) == [0, 1]  # one of each class
+        assert ((few == y) | (few == -1)).all()
+        each = cl.sample_labels(y, per_class=3, random_state=seed)
+        assert (each >= 0).sum() == 6 and (each[5:] == 1).all()
+    assert cl.sample_labels(y, n_labels=8, random_state=0).tolist() == y.tolist()
+    with pytest.raises(cl.InvalidInput, match="per_class must be between 1 and 3"):
+        cl.sample_labels(y, per_class=4)
+    with pytest.raises(cl.InvalidInput, match="either n_labels or per_class"):
+        cl.sample_labels(y)
+    drawn = np.mean([cl.sample_labels(y, n_labels=4, random_state=s)[:5] >= 0 for s in range(400)], axis=0)
+    np.testing.assert_allclose(drawn, drawn.mean(), atol=0.12)  # no point is favoured within a class
+    assert cl.sample_labels(np.array([1, 2, 3], dtype=np.uint8), n_labels=1, random_state=0).min() == -1
+
+
+def test_a_subclass_with_another_objective_is_solved_as_declared(instance):
+    class Flat(cl.GFHF):
+        def objective(self, f):
+            return cp.Minimize(cp.sum_squares(f))
+
+    graph, _, labels = instance
+    solution = Flat(graph, labels).solve()
+    assert abs(np.delete(solution.scores, Flat(graph, labels).known, axis=0)).max() < 1e-4

@@ -1,0 +1,103 @@
+"""The table of solvers: what it says is so."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import cvxlink as cl
+from cvxlink.solvers import table as solver_table
+from cvxlink.solvers.catalogue import SOLVERS, installed_solvers, kinds_of, known_solvers, solver_options
+from cvxlink.solvers.through_cvxpy import call_cvxpy, interpreted
+
+
+@pytest.fixture(scope="module")
+def table():
+    return cl.solvers()
+
+
+def test_every_solver_that_is_installed_works_or_says_why_not(table):
+    for solver in table:
+        if solver.installed:
+            assert set(solver.works) == set(solver.takes) and solver.takes
+            for kind, verdict in solver.works.items():
+                licence = verdict == "no licence" and solver.licence == "commercial"
+                known = (solver.name, kind) == ("COPT", "logarithms")
+                assert verdict == "yes" or licence or known, (solver.name, kind, verdict)
+        else:
+            assert solver.works == {} and solver.get
+
+
+def test_copts_wrong_answer_to_logarithms_is_noticed(table):
+    if not table["COPT"].installed:
+        pytest.skip("coptpy is not installed; pip install 'cvxlink[copt]'")
+    assert table["COPT"].works["logarithms"].startswith("wrong")
+    assert table["COPT"].usable == ("semidefinite", "quadratic")
+    problem = cl.MinKL(np.eye(10), cl.Links(10, must=[(0, 1)]), must_bound=0.5)
+    solution = problem.solve(solver="COPT", strict=False)
+    assert solution.status is cl.Status.ERROR and "multiple of the prior satisfies all bounds" in solution.reason
+    with pytest.raises(cl.SolverUnavailable, match="try one of CLARABEL, SCS") as told:
+        problem.solve(solver="CVXOPT")
+    assert "COPT" not in str(told.value)
+
+
+def test_a_solver_that_is_wrong_is_noticed(monkeypatch):
+    declaration, optimum = solver_table.SMOKE["semidefinite"]()
+    monkeypatch.setitem(solver_table.SMOKE, "semidefinite", lambda: (declaration, optimum + 2e-4))
+    assert solver_table._verdicts("CLARABEL")["semidefinite"].startswith("wrong, 0.27346 where 0.27366 is right")
+    assert solver_table._verdicts("CLARABEL")["quadratic"] == "yes"
+
+
+def test_a_solver_that_crashes_is_noticed(tmp_path, monkeypatch):
+    (tmp_path / "csdp").write_text("#!/bin/sh\nkill -SEGV $$\n")
+    (tmp_path / "csdp").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    assert "SIGSEGV" in solver_table.try_out("CSDP")["semidefinite"]
+
+
+def test_what_is_known_of_solvers(table):
+    names = table.names()
+    assert {"CLARABEL", "SCS", "CVXOPT", "SDPA", "CSDP", "SDPA-CLI", "DSDP", "MOSEK", "COPT"} <= set(names)
+    assert not {"GLPK", "CBC", "SCIPY", "GLOP"} & set(names)  # linear programs are none of ours
+    clarabel = table["CLARABEL"]
+    assert clarabel.installed and clarabel.version and clarabel.cones == ("second-order", "exponential", "semidefinite")
+    assert table["OSQP"].takes == ("quadratic",) and table["OSQP"].warm_start
+    assert table["CSDP"].cones == ("semidefinite",)
+    with pytest.raises(cl.InvalidInput, match="no solver 'CSPD'; there are CLARABEL"):
+        table["CSPD"]
+    assert "CLARABEL" in str(table) and "interior" in str(table)
+
+
+def test_the_table_without_trying_anything(monkeypatch):
+    monkeypatch.setattr(solver_table, "try_out", lambda name: pytest.fail("a solver was tried"))
+    assert all(solver.works == {} for solver in cl.solvers(check=False))
+
+
+@pytest.mark.parametrize("name", [name for name in installed_solvers() if name != "MOSEK"])
+def test_what_is_said_of_reports_is_so(name):
+    kind = kinds_of(name)[0]
+    attempt = interpreted(call_cvxpy(solver_table.SMOKE[kind]()[0], name, {}, verbose=False), name)
+    assert (attempt.iterations is not None) == ("iterations" in SOLVERS[name].reports)
+
+
+def test_solvers_without_notes_are_listed_too():
+    assert set(known_solvers()) - set(SOLVERS)
+
+
+@pytest.mark.parametrize("accuracy", [1e-3, 1e-6])
+@pytest.mark.parametrize("name", [name for name in cl.installed_sdp_solvers() if name != "MOSEK"])
+def test_one_accuracy_means_the_same_to_all(name, accuracy):
+    X, y = cl.datasets.load("iris")
+    problem = cl.PCP(cl.Graph.knn(X[::5]), cl.Links.sample(y[::5], per_class=3, random_state=0))
+    solution = problem.solve(solver=name, accuracy=accuracy)
+    assert solution.status is cl.Status.OPTIMAL and solution.certificate.holds(accuracy)
+    assert solution.options  # it was told
+
+
+def test_options_of_one_name_are_joined():
+    options = solver_options("MOSEK", 1e-6, 2, {"mosek_params": {"MSK_IPAR_LOG": 1}, "other": 3})
+    assert options["other"] == 3
+    assert options["mosek_params"]["MSK_IPAR_NUM_THREADS"] == 2 and options["mosek_params"]["MSK_IPAR_LOG"] == 1
+    assert options["mosek_params"]["MSK_DPAR_INTPNT_CO_TOL_REL_GAP"] <= 1e-6
+    assert solver_options("SCS", 1e-6, None, {"eps_abs": 1})["eps_abs"] == 1
+    assert solver_options("NOSUCH", 1e-6, 2, {}) == {}
