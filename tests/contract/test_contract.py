@@ -9,6 +9,7 @@ import pytest
 
 import cvxlink as cl
 from helpers import SOLVERS
+from helpers.fast_paths import EqualRows, Ironed
 from helpers.graphs import random_points
 
 
@@ -72,6 +73,8 @@ CASES = {
     "CSC, soft": Case(lambda g, links, K, y: cl.CSC(g, K - 0.3, fraction=0.9), of_values("f")),
     "CSC, leaning": Case(lambda g, links, K, y: cl.CSC(g, links, orthogonal=False), of_values("f")),
     "CSCGFHF": Case(lambda g, links, K, y: cl.CSCGFHF(g, y), of_values("f")),
+    "a stranger's, with a fast path": Case(lambda g, links, K, y: Ironed(g, links), "propagated"),
+    "a stranger's, with a preferred form": Case(lambda g, links, K, y: EqualRows(g, links), None),
 }
 # Second-order cones become semidefinite ones for SDPA, and CVXOPT stops at 1e-8 of the value.
 TOLERANCE = {"CVXOPT": 2e-3, "SDPA": 2e-3}
@@ -80,7 +83,7 @@ TOLERANCE = {"CVXOPT": 2e-3, "SDPA": 2e-3}
 def ways(name: str) -> list[dict]:
     """Every form on every solver, and every route."""
     problem = CASES[name].problem()
-    quadratic = isinstance(problem, (cl.SRCP, cl.E2CP, cl.GFHF, cl.LLGC, cl.SL))
+    quadratic = isinstance(problem, (cl.SRCP, cl.E2CP, cl.GFHF, cl.LLGC, cl.SL, Ironed))
     solvers = [*SOLVERS, "OSQP"] if quadratic else SOLVERS
     asked = [{"form": form, "solver": solver} for form in problem.forms for solver in solvers]
     return asked + [{"route": route} for route in problem.routes]
@@ -149,7 +152,7 @@ def test_the_answer_follows_the_points(name, reference):
 def test_every_problem_prints_itself_and_its_plan(name, reference):
     problem = CASES[name].problem()
     text, plan = str(problem), str(problem.explain())
-    assert text.startswith(type(problem).__name__) and "imise" in text and problem.about.paper not in text
+    assert text.startswith(type(problem).__name__) and "imise" in text and (problem.about.paper or "\\") not in text
     assert "\\" not in text and "_" not in text.splitlines()[1]
     assert "route" in plan or "solver" in plan
     assert str(reference(name)).startswith(f"{type(problem).__name__}: OPTIMAL")

@@ -104,13 +104,13 @@ def forms_of(problem: Formulation) -> tuple[str, ...]:
 
 def routes_of(problem: Formulation) -> tuple[str, ...]:
     """Return the names of the algorithms that take a problem, after its reductions."""
-    named = [route.name for start in _starts(problem, True) for route, _ in _routes_for(start.program, takes=True)]
+    named = [route.name for start in _starts(problem, True) for route, _ in _routes_for(start, takes=True)]
     return tuple(dict.fromkeys(named))
 
 
 def all_routes(problem: Formulation) -> tuple[str, ...]:
     """Return the names of the algorithms for programs of this kind, whether they take this one or not."""
-    named = [route.name for start in _starts(problem, True) for route, _ in _routes_for(start.program)]
+    named = [route.name for start in _starts(problem, True) for route, _ in _routes_for(start)]
     return tuple(dict.fromkeys(named))
 
 
@@ -163,21 +163,24 @@ def to_cvxpy(problem: Formulation, form: str | None, presolve: bool) -> cp.Probl
 
 @dataclass(frozen=True, eq=False)
 class _Start:
-    """A program that would do, and the steps that led to it."""
+    """A program that would do, the steps that led to it, and the program of the formulation they began with."""
 
     program: Program
     steps: tuple[Step, ...] = ()
+    origin: Program | None = None
 
     def then(self, program: Program, *steps: Step) -> _Start:
-        return _Start(program, (*self.steps, *steps))
+        return _Start(program, (*self.steps, *steps), self.origin)
 
 
 def _declared(problem: Formulation) -> _Start:
-    return _Start(checked_program(problem))
+    program = checked_program(problem)
+    return _Start(program, origin=program)
 
 
 def _equivalent(problem: Formulation, form: str) -> _Start:
-    return _declared(problem).then(checked_program(problem.equivalents[form]), rewriting(problem, form))
+    equivalent = checked_program(problem.equivalents[form])
+    return _Start(equivalent, (rewriting(problem, form),), equivalent)
 
 
 def rewriting(problem: Formulation, form: str) -> Step:
@@ -189,10 +192,14 @@ def rewriting(problem: Formulation, form: str) -> Step:
 
 
 def _starts(problem: Formulation, presolve: bool) -> list[_Start]:
-    """Return what routes may be taken on, after the reductions: the declared program, and the preferred form."""
+    """Return what routes may be taken on, after the reductions: the declared program, and the preferred form.
+
+    The preferred form comes first, unless the declared program has routes of its own.
+    """
     starts = [_declared(problem)]
     if problem.prefers is not None:
-        starts.append(_equivalent(problem, problem.prefers))
+        place = 1 if _own_routes(starts[0].program) else 0
+        starts.insert(place, _equivalent(problem, problem.prefers))
     return [_presolved(start, presolve) for start in starts]
 
 
@@ -238,33 +245,41 @@ def _dualised(start: _Start, only_if_smaller: bool) -> _Start:
     if reduced.merges_points:  # then contraction was not left out after all
         steps = tuple(step for step in steps if not isinstance(step.reduction, Contraction))
     step = Step(Dualisation(), reduced.why, before, reduced.program, reduced.lift)
-    return _Start(reduced.program, (*steps, step))
+    return _Start(reduced.program, (*steps, step), start.origin)
 
 
 # ---------------------------------------------------------------------- by a route
 
 
-def _routes_for(program: Program, takes: bool = False) -> list[tuple[Route, Any]]:
-    """Return the routes for programs of this kind, with the data they work on; or just those that take this one."""
-    routes: list[tuple[Route, Any]] = []
+def _own_routes(program: Program | None) -> tuple[Route, ...]:
+    return program.routes if isinstance(program, SpecialProgram) else ()
+
+
+def _routes_for(start: _Start, takes: bool = False) -> list[tuple[Route, Any]]:
+    """Return the routes for programs of this kind, with the data they work on; or just those that take this one.
+
+    A formulation's own routes for a linear semidefinite program take what the reductions leave of it, too.
+    """
+    program, routes = start.program, list[tuple[Route, Any]]()
     if isinstance(program, SpecialProgram):
         routes += [(route, program.data) for route in program.routes]
     with suppress(ReductionRefused):
         sdp = program.linear_sdp()
-        routes += [(route, sdp) for route in GENERAL_ROUTES]
+        own = () if isinstance(program, SpecialProgram) else _own_routes(start.origin)
+        routes += [(route, sdp) for route in (*own, *GENERAL_ROUTES)]
     return [(route, data) for route, data in routes if not takes or route.refuses(data) is None]
 
 
 def warm_routes(program: Program) -> list[str]:
     """Return the names of the routes that take a program and can start from an earlier answer."""
-    return [route.name for route, _ in _routes_for(program, takes=True) if route.starts_warm]
+    return [route.name for route, _ in _routes_for(_Start(program), takes=True) if route.starts_warm]
 
 
 def _by_route(problem: Formulation, options: Options) -> Plan | None:
     """Return the plan by the route asked for, or by the first that takes the program and suits it; None without one."""
     starts = _starts(problem, options.presolve)
     for start in starts:
-        for route, data in _routes_for(start.program, takes=True):
+        for route, data in _routes_for(start, takes=True):
             if route.name == options.route or (options.route is None and route.suits(data)):
                 why = route.why if options.route is None else "as asked for"
                 return Plan(problem, start.steps, start.program, why, route=route, data=data)
@@ -272,7 +287,7 @@ def _by_route(problem: Formulation, options: Options) -> Plan | None:
         _refuse_route(options.route, starts)
     program = checked_program(problem)
     if isinstance(program, SpecialProgram) and not program.suits_solvers:
-        why = "; ".join(f"{route.name}: {route.refuses(data)}" for route, data in _routes_for(program))
+        why = "; ".join(f"{route.name}: {route.refuses(data)}" for route, data in _routes_for(_Start(program)))
         raise FormUnavailable(
             f"no route takes this {type(problem).__name__} ({why}); name a form or a solver to let CVXPY try"
         )
@@ -280,7 +295,7 @@ def _by_route(problem: Formulation, options: Options) -> Plan | None:
 
 
 def _refuse_route(name: str, starts: list[_Start]) -> NoReturn:
-    known = [pair for start in starts for pair in _routes_for(start.program)]
+    known = [pair for start in starts for pair in _routes_for(start)]
     reasons = [str(route.refuses(data)) for route, data in known if route.name == name]
     if name in {route.name for route in GENERAL_ROUTES} and not reasons:
         reasons = [_why_not_linear(starts[0].program)]

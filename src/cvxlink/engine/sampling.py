@@ -14,7 +14,7 @@ from ..model.declared import declared_variables
 from ..programs.declared import SpecialProgram
 
 # Programs with more unknowns are not compared: writing one point down would take longer than solving them.
-LARGEST = 1_000_000
+LARGEST = 40_000
 # What rounding may make of the same number, computed in two ways.
 TOLERANCE = 1e-6
 
