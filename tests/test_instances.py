@@ -13,6 +13,8 @@ from cvxlink.cli import app
 from cvxlink.methods.table import own_methods
 from cvxlink.solvers.catalogue import installed_solvers, kinds_of
 
+pytestmark = pytest.mark.slow
+
 NAMES = library.names()
 SMALL = [name for name in NAMES if library.load(name).is_small]
 # What a solver is known to fail on; it must say so.

@@ -9,7 +9,7 @@ import pytest
 
 import cvxlink as cl
 from helpers import SOLVERS
-from helpers.fast_paths import EqualRows, Ironed
+from helpers.fast_paths import Ironed
 from helpers.graphs import random_points
 
 
@@ -74,7 +74,6 @@ CASES = {
     "CSC, leaning": Case(lambda g, links, K, y: cl.CSC(g, links, orthogonal=False), of_values("f")),
     "CSCGFHF": Case(lambda g, links, K, y: cl.CSCGFHF(g, y), of_values("f")),
     "a stranger's, with a fast path": Case(lambda g, links, K, y: Ironed(g, links), "propagated"),
-    "a stranger's, with a preferred form": Case(lambda g, links, K, y: EqualRows(g, links), None),
 }
 # Second-order cones become semidefinite ones for SDPA, and CVXOPT stops at 1e-8 of the value.
 TOLERANCE = {"CVXOPT": 2e-3, "SDPA": 2e-3}

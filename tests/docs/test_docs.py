@@ -17,6 +17,8 @@ import cvxlink as cl
 from helpers import page_runner
 from helpers.page_runner import ROOT, Block, NotHere, Reader, Untested
 
+pytestmark = pytest.mark.slow
+
 PAGES = page_runner.pages()
 TEXTS = {page.relative_to(ROOT).as_posix(): page.read_text(encoding="utf-8") for page in PAGES}
 BLOCKS = [(name, block.line) for name, text in TEXTS.items() for block in page_runner.blocks(text)]

@@ -13,6 +13,8 @@ import pytest
 
 import cvxlink as cl
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted((ROOT / "examples").rglob("*.py"))
 

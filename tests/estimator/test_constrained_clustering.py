@@ -336,6 +336,7 @@ def test_showing_it_in_a_notebook_computes_nothing(blobs, monkeypatch):
 CHECKED = [{"method": method} for method in METHODS] + [{"affinity": "rbf"}, {"affinity": "precomputed"}]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", CHECKED, ids=str)
 @pytest.mark.filterwarnings("ignore")
 def test_scikit_learns_checks(options):

@@ -19,6 +19,8 @@ from cvxlink.engine.options import in_bytes
 from cvxlink.solvers.isolation import Limits, memory_of_group, run_isolated
 from helpers.processes import children
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def temporary(tmp_path, monkeypatch):

@@ -10,6 +10,8 @@ from cvxlink.solvers import table as solver_table
 from cvxlink.solvers.catalogue import SOLVERS, installed_solvers, kinds_of, known_solvers, solver_options
 from cvxlink.solvers.through_cvxpy import call_cvxpy, interpreted
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def table():

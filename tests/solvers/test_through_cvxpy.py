@@ -15,6 +15,8 @@ from cvxlink.solvers import through_cvxpy as backend
 from helpers import SOLVERS
 from helpers.processes import children
 
+pytestmark = pytest.mark.slow
+
 
 def test_the_solvers_the_tests_need_are_installed():
     assert set(SOLVERS) <= set(cl.installed_sdp_solvers())

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..errors import InvalidProblem
 from ..model.declared import Declared, declared_variables
 from ..numerics.checks import as_labels
 from ..numerics.matrices import Arrays, Congruence, indicators
@@ -77,6 +78,11 @@ def checked_program(problem: Formulation) -> Program:
     """Return the program of a problem; data that the formulation supplies are first compared with its declaration."""
     if "_checked_program" not in problem.__dict__:
         program = problem.program
+        if not isinstance(program, Program):
+            raise InvalidProblem(
+                f"{type(problem).__name__}.program must be a program, such as a SpecialProgram, not {program!r}; the kind "
+                f"of program in words belongs in about = About(program=…)"
+            )
         if isinstance(program, LinearSDP):
             program = SpecialProgram(problem, program)
         if isinstance(program, SpecialProgram) and (program.proof is not None or isinstance(program.data, LinearSDP)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NoReturn
@@ -191,16 +192,19 @@ def rewriting(problem: Formulation, form: str) -> Step:
     return Step(None, why, checked_program(problem), checked_program(equivalent), lift)
 
 
-def _starts(problem: Formulation, presolve: bool) -> list[_Start]:
-    """Return what routes may be taken on, after the reductions: the declared program, and the preferred form.
+def _starts(problem: Formulation, presolve: bool) -> Iterator[_Start]:
+    """Yield what routes may be taken on, after the reductions: the declared program, and the preferred form.
 
     The preferred form comes first, unless the declared program has routes of its own.
     """
-    starts = [_declared(problem)]
+    declared = _declared(problem)
+    has_own = bool(_own_routes(declared.program))
+    if has_own or problem.prefers is None:
+        yield _presolved(declared, presolve)
     if problem.prefers is not None:
-        place = 1 if _own_routes(starts[0].program) else 0
-        starts.insert(place, _equivalent(problem, problem.prefers))
-    return [_presolved(start, presolve) for start in starts]
+        yield _presolved(_equivalent(problem, problem.prefers), presolve)
+        if not has_own:
+            yield _presolved(declared, presolve)
 
 
 def _presolved(start: _Start, presolve: bool) -> _Start:
@@ -277,14 +281,13 @@ def warm_routes(program: Program) -> list[str]:
 
 def _by_route(problem: Formulation, options: Options) -> Plan | None:
     """Return the plan by the route asked for, or by the first that takes the program and suits it; None without one."""
-    starts = _starts(problem, options.presolve)
-    for start in starts:
+    for start in _starts(problem, options.presolve):
         for route, data in _routes_for(start, takes=True):
             if route.name == options.route or (options.route is None and route.suits(data)):
                 why = route.why if options.route is None else "as asked for"
                 return Plan(problem, start.steps, start.program, why, route=route, data=data)
     if options.route is not None:
-        _refuse_route(options.route, starts)
+        _refuse_route(options.route, list(_starts(problem, options.presolve)))
     program = checked_program(problem)
     if isinstance(program, SpecialProgram) and not program.suits_solvers:
         why = "; ".join(f"{route.name}: {route.refuses(data)}" for route, data in _routes_for(_Start(program)))
