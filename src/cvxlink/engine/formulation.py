@@ -80,8 +80,8 @@ def checked_program(problem: Formulation) -> Program:
         program = problem.program
         if not isinstance(program, Program):
             raise InvalidProblem(
-                f"{type(problem).__name__}.program must be a program, such as a SpecialProgram, not {program!r}; the kind "
-                f"of program in words belongs in about = About(program=…)"
+                f"{type(problem).__name__}.program must be a program, such as a SpecialProgram, not {program!r}; the "
+                f"kind of program in words belongs in about = About(program=…)"
             )
         if isinstance(program, LinearSDP):
             program = SpecialProgram(problem, program)

@@ -23,53 +23,63 @@ from cvxpy.atoms.affine.unary_operators import NegExpression
 from ..model.linear_maps import LinearMap, at_places
 from ..numerics.matrices import as_dense
 
-
-def coefficients(expression: Any, K: cp.Variable) -> tuple[sp.csr_array, np.ndarray]:
-    """Return A (a row for each entry of the expression, symmetrised) and a with expression = A·vec(K) + a."""
-    known = _known_map(expression, K)
-    if known is not None:
-        A, constant = known
-        return A, np.broadcast_to(constant, A.shape[0])
-    return by_gradient(expression, K)
+Map = tuple[sp.csr_array, np.ndarray]  # A and a: the expression is A·vec(K) + a
 
 
-def _known_map(expression: Any, K: cp.Variable) -> tuple[sp.csr_array, np.ndarray] | None:
+def coefficients(expression: Any, K: cp.Variable) -> Map:
+    """Return A, with one row for each entry of the expression, symmetrised, and a: expression = A·vec(K) + a."""
+    return _known_map(expression, K) or by_gradient(expression, K)
+
+
+def _known_map(expression: Any, K: cp.Variable) -> Map | None:
     """Return the coefficients of an expression made of linear maps that know them, sums and multiples; else None."""
+    if all(variable is not K for variable in expression.variables()):
+        constant = np.asarray(as_dense(expression.value), dtype=float).ravel(order="F")
+        return sp.csr_array((expression.size, K.size)), constant
     if isinstance(expression, LinearMap) and expression.args[0] is K:
-        return expression.A, np.zeros(1)
+        return expression.A, np.zeros(expression.size)
     places = _selected(expression, K)
     if places is not None:
         n, count = K.shape[0], len(places)
-        return at_places(n, np.arange(count), places // n, places % n, np.ones(count), count), np.zeros(1)
-    if isinstance(expression, Sum) and expression.size == 1:
-        return _known_sum(expression.args[0], K)
-    if isinstance(expression, Trace) and expression.args[0] is K:
-        return _known_sum(cp.diag(K), K)
-    if all(variable is not K for variable in expression.variables()):
-        constant = np.asarray(expression.value, dtype=float).ravel(order="F")
-        return sp.csr_array((expression.size, K.size)), constant
-    if isinstance(expression, NegExpression):
-        inside = _known_map(expression.args[0], K)
-        return None if inside is None else (-inside[0], -inside[1])
-    if isinstance(expression, DivExpression) and expression.args[1].size == 1:
-        inside, divisor = _known_map(expression.args[0], K), float(np.sum(expression.args[1].value))
-        return None if inside is None else (inside[0] / divisor, inside[1] / divisor)
+        return at_places(n, np.arange(count), places // n, places % n, np.ones(count), count), np.zeros(count)
+    if isinstance(expression, Sum | Trace):
+        return _known_sum(expression, K)
     if isinstance(expression, AddExpression):
-        parts = [part for part in (_known_map(part, K) for part in expression.args) if part is not None]
-        if len(parts) < len(expression.args) or any(A.shape[0] not in (1, expression.size) for A, _ in parts):
-            return None
-        wide = [A if A.shape[0] == expression.size else _repeated(A, expression.size) for A, _ in parts]
-        return sp.csr_array(sum(wide[1:], wide[0])), sum((a for _, a in parts), np.zeros(1))
+        return _known_addition(expression, K)
+    if isinstance(expression, NegExpression):
+        return _times(-1.0, _known_map(expression.args[0], K))
+    if isinstance(expression, DivExpression) and expression.args[1].size == 1:
+        return _times(1 / float(np.sum(expression.args[1].value)), _known_map(expression.args[0], K))
     if isinstance(expression, MulExpression) and expression.args[0].is_constant():  # cp.multiply is one too
-        factor, inside = expression.args[0].value, _known_map(expression.args[1], K)
-        if inside is None:
-            return None
-        A, constant = inside[0], np.broadcast_to(inside[1], inside[0].shape[0])
-        if A.shape[0] == expression.size and (isinstance(expression, cp.multiply) or np.size(factor) == 1):
-            numbers = np.broadcast_to(as_dense(factor), expression.shape).ravel(order="F")
-            return sp.csr_array(sp.diags_array(numbers) @ A), numbers * constant
-        if np.ndim(factor) == 1 and A.shape[0] == len(factor) and expression.size == 1:  # a weighted sum
-            return sp.csr_array(sp.csr_array(factor[None, :]) @ A), np.array([factor @ constant])
+        return _known_product(expression, K)
+    return None
+
+
+def _times(factor: float, known: Map | None) -> Map | None:
+    return None if known is None else (factor * known[0], factor * known[1])
+
+
+def _known_addition(expression: Any, K: cp.Variable) -> Map | None:
+    """Return the sum of parts, of which numbers are repeated for every entry."""
+    parts = [part for part in (_known_map(part, K) for part in expression.args) if part is not None]
+    if len(parts) < len(expression.args) or any(len(a) not in (1, expression.size) for _, a in parts):
+        return None
+    wide = [A if A.shape[0] == expression.size else _repeated(A, expression.size) for A, _ in parts]
+    return sp.csr_array(sum(wide[1:], wide[0])), sum((a for _, a in parts), np.zeros(expression.size))
+
+
+def _known_product(expression: Any, K: cp.Variable) -> Map | None:
+    """Return a multiple, one multiple per entry, or a weighted sum."""
+    factor, inside = expression.args[0], _known_map(expression.args[1], K)
+    if inside is None:
+        return None
+    (A, a), entrywise = inside, isinstance(expression, cp.multiply)
+    if len(a) == expression.size and (entrywise or factor.size == 1):
+        numbers = np.broadcast_to(as_dense(factor.value), expression.shape).ravel(order="F")
+        return sp.csr_array(sp.diags_array(numbers) @ A), numbers * a
+    if factor.ndim == 1 and len(a) == factor.size and expression.size == 1 and not entrywise:
+        weights = sp.csr_array(np.atleast_2d(as_dense(factor.value)))
+        return sp.csr_array(weights @ A), weights @ a
     return None
 
 
@@ -83,19 +93,28 @@ def _selected(expression: Any, K: cp.Variable) -> np.ndarray | None:
     return np.arange(n) * (n + 1) if isinstance(expression, diag_mat) and expression.k == 0 else None
 
 
-def _known_sum(inside: Any, K: cp.Variable) -> tuple[sp.csr_array, np.ndarray] | None:
-    """Return the coefficients of a sum of all entries: of C∘K for a constant C, or of maps that know theirs."""
-    if inside is K:
-        inside = cp.multiply(np.ones(K.shape), K)
+def _known_sum(expression: Any, K: cp.Variable) -> Map | None:
+    """Return a trace, or sums of entries: of the rows of K, of C∘K for a constant C, or of maps that know theirs."""
+    inside, n = expression.args[0], K.shape[0]
+    if isinstance(expression, Trace):
+        if inside is not K:
+            return None
+        inside = cp.diag(K)
+    elif inside is K:  # over rows or columns, which are the same, or over all
+        i, j = np.divmod(np.arange(n * n), n)
+        row = i if expression.size == n else np.zeros(n * n, dtype=int)
+        return at_places(n, row, i, j, np.ones(n * n), expression.size), np.zeros(expression.size)
+    if expression.size != 1:
+        return None
     if isinstance(inside, cp.multiply) and _is_matrix(inside.args[1], K) and inside.args[0].shape == K.shape:
         C = sp.coo_array(inside.args[0].value)
         place = C.row.astype(np.int64), C.col.astype(np.int64)
-        return at_places(K.shape[0], np.zeros(C.nnz, dtype=int), *place, C.data, 1), np.zeros(1)
+        return at_places(n, np.zeros(C.nnz, dtype=int), *place, C.data, 1), np.zeros(1)
     known = _known_map(inside, K)
     if known is None:
         return None
-    A, constant = known[0], np.broadcast_to(known[1], known[0].shape[0])
-    return sp.csr_array(sp.csr_array(np.ones((1, A.shape[0]))) @ A), np.array([constant.sum()])
+    ones = sp.csr_array(np.ones((1, len(known[1]))))
+    return sp.csr_array(ones @ known[0]), ones @ known[1]
 
 
 def _is_matrix(expression: Any, K: cp.Variable) -> bool:
