@@ -180,16 +180,10 @@ def _declared(problem: Formulation) -> _Start:
 
 
 def _equivalent(problem: Formulation, form: str) -> _Start:
-    equivalent = checked_program(problem.equivalents[form])
-    return _Start(equivalent, (rewriting(problem, form),), equivalent)
-
-
-def rewriting(problem: Formulation, form: str) -> Step:
-    """Return the step from a problem to an equivalent one, which the problem knows the way back from."""
     equivalent = problem.equivalents[form]
-    lift = FromEquivalent(problem, form, equivalent)
+    program, lift = checked_program(equivalent), FromEquivalent(problem, form, equivalent)
     why = f"the form {form!r}, another program with the same optimum"
-    return Step(None, why, checked_program(problem), checked_program(equivalent), lift)
+    return _Start(program, (Step(None, why, checked_program(problem), program, lift),), program)
 
 
 def _starts(problem: Formulation, presolve: bool) -> Iterator[_Start]:
