@@ -70,6 +70,15 @@ def test_an_equivalent_that_is_none_proves_nothing(given):
     assert solution.status is not cl.Status.OPTIMAL and solution.certificate.violations["rows"] > 1e-3
 
 
+def test_a_preferred_form_that_is_missing_is_named(given):
+    class Lost(EqualRows):
+        prefers = "nowhere"
+
+    for how in ({}, {"solver": "CLARABEL"}):
+        with pytest.raises(cl.InvalidProblem, match="Lost prefers the form 'nowhere', which is not among.*: pcp"):
+            Lost(*given).solve(**how)
+
+
 def test_a_reduction_of_ones_own_comes_first_and_its_lift_is_certified():
     half = np.array([0.2, 1.0, -0.7])
     problem = Twins(np.tile(half, 2), np.ones(6))

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 import cvxpy as cp
 
-from ..errors import FormUnavailable, InfeasibleProblem, InvalidInput, ReductionRefused
+from ..errors import FormUnavailable, InfeasibleProblem, InvalidInput, InvalidProblem, ReductionRefused
 from ..programs.base import Program
 from ..programs.declared import SpecialProgram
 from ..reductions import Contraction, Dualisation, Elimination, Reduction, Scaling
@@ -127,8 +127,7 @@ def make_plan(problem: Formulation, options: Options) -> Plan:
         if planned is not None:
             return planned
     form = form or problem.prefers or (None if problem.convex else next(iter(problem.equivalents), None))
-    if form in problem.equivalents:
-        assert form is not None
+    if form is not None and (form in problem.equivalents or form == problem.prefers):
         start = _presolved(_equivalent(problem, form), options.presolve)
         if options.form is None:  # nobody asked for just this program
             with suppress(ReductionRefused):
@@ -180,7 +179,12 @@ def _declared(problem: Formulation) -> _Start:
 
 
 def _equivalent(problem: Formulation, form: str) -> _Start:
-    equivalent = problem.equivalents[form]
+    equivalent = problem.equivalents.get(form)
+    if equivalent is None:
+        raise InvalidProblem(
+            f"{type(problem).__name__} prefers the form {form!r}, which is not among its equivalents: "
+            f"{', '.join(problem.equivalents) or 'it has none'}"
+        )
     program, lift = checked_program(equivalent), FromEquivalent(problem, form, equivalent)
     why = f"the form {form!r}, another program with the same optimum"
     return _Start(program, (Step(None, why, checked_program(problem), program, lift),), program)

@@ -103,7 +103,7 @@ def finished(
 
     began = perf_counter()
     certificate = certify_program(checked_program(problem), values, duals) if values else None
-    if certificate is not None and by_form is not None:
+    if certificate is not None and by_form is not None and not _is_proven(certificate, accuracy):
         certificate = _with_bounds_of(by_form, certificate)
     status, reason = _judged(problem, status, reason, certificate, accuracy, attempt.is_heuristic)
     timings = Timings(
@@ -195,6 +195,11 @@ def _lifted(plan: Plan, attempt: Attempt) -> tuple[Status, str, dict[str, Any], 
             values, duals = step.lift.point(values, duals)
     worth_looking_at = status.has_answer or status is Status.LIMIT
     return (status, reason, values, duals, by_form) if worth_looking_at else (status, reason, {}, {}, None)
+
+
+def _is_proven(certificate: Certificate, accuracy: float | None) -> bool:
+    wanted = DEFAULT_ACCURACY if accuracy is None else accuracy
+    return certificate.lower_bound is not None and certificate.holds(wanted)
 
 
 def _with_bounds_of(by_form: _ByForm, certificate: Certificate) -> Certificate:
