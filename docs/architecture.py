@@ -93,7 +93,7 @@ def draw(house: House, path: Path = PICTURE) -> None:
     for number, layer in enumerate(house.layers):
         if number % 2 == 0:
             ax.axhspan(y[layer[0]] - ROW / 2, y[layer[-1]] + ROW / 2, color="#f1f4f7", lw=0, zorder=0)
-    by_weight = sorted(house.imports.items(), key=lambda item: (item[0][1] not in BELOW_ALL, item[1]))
+    by_weight = sorted(house.imports.items(), key=lambda item: (item[0][1] not in BELOW_ALL, item[1], item[0]))
     for (one, other), number in by_weight:
         _arrow(ax, (x[one], y[one]), (x[other], y[other]), number, _colour(house, one, other))
     for room in rooms:
