@@ -7,15 +7,15 @@ READY  := $(VENV)/.ready
 .PHONY: help demo solvers test test-fast docs lint format bench clean
 
 help:
-	@echo "make demo    Iris with 18 links: PCP on every installed solver, a table and a picture"
-	@echo "make solvers the command-line solvers CSDP, SDPA and DSDP, from Debian's packages"
-	@echo "make test    the whole test suite, on all cores (about four minutes on two)"
-	@echo "make test-fast  what takes no long time of it, for the inner loop (about a minute)"
-	@echo "make docs    the documentation, with a gallery of examples, every script of which is run (about two minutes)"
-	@echo "make lint    ruff, mypy and the import rule"
-	@echo "make bench   the reductions against the paper's form, as ratios (several minutes)"
-	@echo "make format  let ruff rewrite the sources"
-	@echo "make clean   remove the environment and what was generated"
+	@echo "make demo       Iris with 18 links: PCP on every installed solver, a table and a picture"
+	@echo "make solvers    install the command-line solvers CSDP, SDPA and DSDP, from Debian's packages"
+	@echo "make test       run all tests, on all cores (about four minutes on two)"
+	@echo "make test-fast  run the tests that are not slow (about a minute)"
+	@echo "make lint       check the sources: ruff, mypy and the rules of imports"
+	@echo "make format     let ruff rewrite the sources"
+	@echo "make docs       build the documentation; every script of the gallery is run (about two minutes)"
+	@echo "make bench      time the reductions against the paper's form, as ratios (several minutes)"
+	@echo "make clean      remove the environment and everything that was generated"
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
