@@ -63,5 +63,5 @@ bench: $(READY)
 	$(BIN)/python benchmarks/pcp_forms.py
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis cvxlink-demo docs/_build docs/gallery
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .grimp_cache .hypothesis cvxlink-demo docs/_build docs/gallery
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -45,9 +45,11 @@ class Citation:
 
     @property
     def short(self) -> str:
-        """Who and when: Li et al. 2008."""
+        """Who and when, Li et al. 2008; a reference in words as it is."""
+        if self.key not in BIBLIOGRAPHY:  # a reference in words
+            return self.key
         # Initials are capitals: the full stop after a small letter ends the names.
-        names = re.split(r"(?<=[a-zà-ÿ])\. ", BIBLIOGRAPHY.get(self.key, self.key))[0].split(", ")
+        names = re.split(r"(?<=[a-zà-ÿ])\. ", BIBLIOGRAPHY[self.key])[0].split(", ")
         surnames = [name.split()[-1] for name in names]
         year = "".join(character for character in self.key if character.isdigit())
         others = {1: "", 2: f" & {surnames[-1]}"}.get(len(surnames), " et al.")

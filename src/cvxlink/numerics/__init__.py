@@ -1,1 +1,1 @@
-"""."""
+"""Numbers only: checks, threads, products kept as factors, eigenpairs, factorisations, harmonic extension."""

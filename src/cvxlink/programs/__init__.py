@@ -1,1 +1,1 @@
-"""."""
+"""What is solved: programs as declarations and as data."""

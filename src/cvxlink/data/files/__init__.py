@@ -1,1 +1,1 @@
-"""."""
+"""Files of points, links and names, and writing files whole or not at all."""
