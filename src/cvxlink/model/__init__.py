@@ -1,1 +1,1 @@
-"""."""
+"""What is declared: formulations, their declarations, and how they print themselves."""

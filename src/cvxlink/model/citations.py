@@ -37,7 +37,7 @@ BIBLIOGRAPHY = {
 
 @dataclass(frozen=True)
 class Citation:
-    """A paper by its key in the bibliography, the equation meant, and the paper that prints it, if another."""
+    """A paper by its key in the bibliography, the equation, and the paper that prints it, if it is a different one."""
 
     key: str
     equation: str | None = None
@@ -45,7 +45,7 @@ class Citation:
 
     @property
     def short(self) -> str:
-        """Who and when: Li et al. 2008."""
+        """Authors and year: Li et al. 2008."""
         # Initials are capitals: the full stop after a small letter ends the names.
         names = re.split(r"(?<=[a-zà-ÿ])\. ", BIBLIOGRAPHY.get(self.key, self.key))[0].split(", ")
         surnames = [name.split()[-1] for name in names]

@@ -1,1 +1,1 @@
-"""."""
+"""Numbers only: checks, matrices kept as products, eigenvalues, factorisations, harmonic extension."""
