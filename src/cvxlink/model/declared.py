@@ -133,9 +133,8 @@ def is_said_of(cls: type[Declared], name: str) -> bool:
         before.append(owner)
     if issubclass(owner, Declared):
         return all(_definitions(owner, method) == _definitions(cls, method) for method in DECLARES)
-    return not any(
-        method in vars(base) for base in before for method in DECLARES
-    )  # a mixin describes the classes after it
+    # A mixin describes the classes after it.
+    return not any(method in vars(base) for base in before for method in DECLARES)
 
 
 def _default(cls: type[Declared], name: str) -> Any:

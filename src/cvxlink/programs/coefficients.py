@@ -1,7 +1,7 @@
 """The coefficients of affine expressions in one symmetric matrix.
 
-Linear maps know theirs; those of CVXPY's selections, sums and multiples follow from what they are made of; those of
-anything else are CVXPY's gradient, which takes n² numbers for each.
+Linear maps know their coefficients; those of CVXPY's selections, sums and multiples follow from their parts. For
+anything else they are read from CVXPY's gradient, which takes n² numbers per entry.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ..numerics.matrices import as_dense
 
 
 def coefficients(expression: Any, K: cp.Variable) -> tuple[sp.csr_array, np.ndarray]:
-    """Return A (a row for each entry of the expression, symmetrised) and a with expression = A·vec(K) + a."""
+    """Return A (one row per entry of the expression, symmetrised) and a with expression = A·vec(K) + a."""
     known = _known_map(expression, K)
     if known is not None:
         A, constant = known
@@ -34,7 +34,7 @@ def coefficients(expression: Any, K: cp.Variable) -> tuple[sp.csr_array, np.ndar
 
 
 def _known_map(expression: Any, K: cp.Variable) -> tuple[sp.csr_array, np.ndarray] | None:
-    """Return the coefficients of an expression made of linear maps that know them, sums and multiples; else None."""
+    """Return the coefficients of an expression made of linear maps, sums and multiples; otherwise None."""
     if isinstance(expression, LinearMap) and expression.args[0] is K:
         return expression.A, np.zeros(1)
     places = _selected(expression, K)
@@ -74,7 +74,7 @@ def _known_map(expression: Any, K: cp.Variable) -> tuple[sp.csr_array, np.ndarra
 
 
 def _selected(expression: Any, K: cp.Variable) -> np.ndarray | None:
-    """Return the places, row by row, of the entries of K that an expression consists of, if it is nothing else."""
+    """Return the places, row by row, of the entries of K that an expression selects, or None if it does more."""
     if not getattr(expression, "args", None) or expression.args[0] is not K:
         return None
     n = K.shape[0]
@@ -84,7 +84,7 @@ def _selected(expression: Any, K: cp.Variable) -> np.ndarray | None:
 
 
 def _known_sum(inside: Any, K: cp.Variable) -> tuple[sp.csr_array, np.ndarray] | None:
-    """Return the coefficients of a sum of all entries: of C∘K for a constant C, or of maps that know theirs."""
+    """Return the coefficients of a sum of all entries: of C∘K for a constant C, or of linear maps."""
     if inside is K:
         inside = cp.multiply(np.ones(K.shape), K)
     if isinstance(inside, cp.multiply) and _is_matrix(inside.args[1], K) and inside.args[0].shape == K.shape:
@@ -99,7 +99,7 @@ def _known_sum(inside: Any, K: cp.Variable) -> tuple[sp.csr_array, np.ndarray] |
 
 
 def _is_matrix(expression: Any, K: cp.Variable) -> bool:
-    """Whether an expression is K, or its transpose, which is the same."""
+    """Whether an expression is K or its transpose, which is the same matrix."""
     return expression is K or (isinstance(expression, transpose) and expression.args[0] is K)
 
 
@@ -108,7 +108,7 @@ def _repeated(A: sp.csr_array, times: int) -> sp.csr_array:
 
 
 def by_gradient(expression: Any, K: cp.Variable) -> tuple[sp.csr_array, np.ndarray]:
-    """Return the same from CVXPY's gradient and its value at K = 0."""
+    """Return the coefficients from CVXPY's gradient and the value at K = 0."""
     n = K.shape[0]
     K.save_value(np.zeros(K.shape))
     constant = np.atleast_1d(np.asarray(expression.value, dtype=float)).ravel(order="F")
