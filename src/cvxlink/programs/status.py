@@ -19,7 +19,7 @@ class Status(Enum):
     )
     INFEASIBLE = (
         "no point satisfies all constraints",
-        "relax or remove constraints; for links, see Links.contradiction()",
+        "relax or remove constraints; for links, look at Links.contradiction()",
     )
     UNBOUNDED = ("the objective has no finite optimum", "add a constraint that bounds it")
     LIMIT = (
