@@ -37,7 +37,7 @@ class Prepared:
         self.problem, self.accuracy = problem, options.accuracy
         solver = options.solver
         self.solver, self.why = (
-            (require_solver(solver), "as asked for") if solver else choose_solver(checked_program(problem))
+            (require_solver(solver), "as requested") if solver else choose_solver(checked_program(problem))
         )
         self.options = solver_options(self.solver, options.accuracy, None, options.solver_options or {})
         self._parameters: dict[str, cp.Parameter] = {}
