@@ -71,11 +71,11 @@ class LowRank(Route):
 
     name = "low-rank"
     iterates = True
-    why = (
-        "the kernel has low rank: a step multiplies the sparse cost by a few columns, and the multipliers prove the gap"
+    why = "the kernel has low rank: steps multiply the sparse cost by a few columns, and the multipliers prove the gap"
+    remedy = (
+        "look at the certificate; use a lower accuracy such as accuracy=1e-3, or, up to order 5000, "
+        "route='interior-point'"
     )
-    remedy = "look at the certificate; use a lower accuracy such as accuracy=1e-3, or up to "
-        "order 5000 route='interior-point'"
     starts_warm = True
 
     def refuses(self, data: LinearSDP) -> str | None:

@@ -76,8 +76,8 @@ def read_sdpa(path: Path) -> ConeProgram:
     entries = _entries(path, texts[used:], most=m, sizes=sizes)
     if counted and (len(entries) != int(counted[1]) or lines[-1].strip()):
         raise InvalidFile(
-            f"{path.name} does not end after the {counted[1]} entries that its first line announces; it is cut short or "
-            f"was changed"
+            f"{path.name} does not end after the {counted[1]} entries that its first line announces; it is cut short "
+            f"or was changed"
         )
     if sum(map(abs, sizes)) > LARGEST_ORDER:
         raise InvalidFile(
