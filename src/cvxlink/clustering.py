@@ -42,7 +42,8 @@ def best_class(scores: np.ndarray) -> np.ndarray:
     unreached = int((abs(scores).max(axis=1) == 0).sum())
     if unreached:
         warnings.warn(
-            f"{unreached} points are in components of the graph without a label; they are put into the first class",
+            f"no label reaches {unreached} points, because their components of the graph have none; they are put into "
+            f"the first class",
             LinkWarning,
             stacklevel=4,
         )

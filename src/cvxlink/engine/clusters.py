@@ -27,7 +27,7 @@ def cluster(solution: Any, n_clusters: int | None, method: str | None, random_st
     if method not in ways(solution):
         name, yields = type(solution.problem).__name__, solution.problem.about.yields
         raise InvalidInput(
-            f"{name} yields {yields}, which cannot be clustered by {method!r}; use {', '.join(ways(solution))}"
+            f"{name} yields {yields}, which cannot be clustered by {method!r}; it can by {', '.join(ways(solution))}"
         )
     links = getattr(solution.problem, "links", None)
     if method != "kernel-kmeans":

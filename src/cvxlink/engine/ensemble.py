@@ -80,7 +80,7 @@ def solve_resampled(
     count, n_links = as_count(n_subsets, "n_subsets", 1), as_count(n_links, "n_links", 1)
     if not problem.about.kernel:
         raise InvalidInput(
-            f"{type(problem).__name__} yields no kernel to average; use solve(), which takes all links at once"
+            f"{type(problem).__name__} yields no kernels to average; use solve(), which takes all links at once"
         )
     if not len(problem.links):
         raise InvalidInput("there are no links to draw from")

@@ -135,7 +135,7 @@ class _Compiled:
         except cp.error.SolverError as error:
             name = type(problem).__name__
             raise SolverUnavailable(
-                f"{name} in the form {plan.form!r} cannot be written as a semidefinite program: {error}"
+                f"{name} in the form {plan.form!r} does not go into a file of semidefinite programs: {error}"
             ) from error
         if data[ELIMINATED] is None:
             raise InfeasibleProblem(f"the equations of {type(problem).__name__} contradict one another")

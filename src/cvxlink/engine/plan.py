@@ -275,7 +275,7 @@ def _by_route(problem: Formulation, options: Options) -> Plan | None:
     if isinstance(program, SpecialProgram) and not program.suits_solvers:
         why = "; ".join(f"{route.name}: {route.refuses(data)}" for route, data in _routes_for(program))
         raise FormUnavailable(
-            f"no route can solve this {type(problem).__name__} ({why}); pass a form or a solver to let CVXPY try"
+            f"no route takes this {type(problem).__name__} ({why}); name a form or a solver to let CVXPY try"
         )
     return None
 
@@ -319,11 +319,10 @@ def _through_cvxpy(problem: Formulation, start: _Start, form: str, solver: str |
 
 
 def _refuse_not_convex(problem: Formulation) -> NoReturn:
-    forms = [f"form={name!r}" for name in problem.equivalents]
-    routes = [f"route={name!r}" for name in routes_of(problem)]
-    instead = f"use {' or '.join(forms + routes)}" if forms or routes else "declare it convex, or an equivalent that is"
-    name = type(problem).__name__
-    raise FormUnavailable(f"{name} is not convex, so no CVXPY solver accepts it as declared; {instead}")
+    forms, routes = ", ".join(problem.equivalents), ", ".join(routes_of(problem))
+    ways = [f"by {kind}: {names}" for kind, names in (("form", forms), ("route", routes)) if names]
+    how = f"it can be solved {', or '.join(ways)}" if ways else "declare it convex, or an equivalent that is"
+    raise FormUnavailable(f"{type(problem).__name__} is not convex, so no CVXPY solver takes it as declared; {how}")
 
 
 def _refuse_form(problem: Formulation, form: str, refusal: ReductionRefused | None = None) -> NoReturn:

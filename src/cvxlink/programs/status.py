@@ -15,7 +15,7 @@ class Status(Enum):
     OPTIMAL = ("solved to the accuracy asked for", "")
     INACCURATE = (
         "solved, but less accurately than asked for",
-        "look at the certificate; try another solver, presolve=True, or a lower accuracy such as accuracy=1e-3",
+        "look at the certificate; try another solver, presolve=True, or ask for less, accuracy=1e-3 for example",
     )
     INFEASIBLE = (
         "no point satisfies all constraints",

@@ -41,9 +41,7 @@ class Elimination(Reduction):
         try:
             cost = original.extension.schur_complement
         except InvalidInput as error:
-            raise ReductionRefused(
-                f"the cost is not positive definite on the points to be eliminated: {error}"
-            ) from error
+            raise ReductionRefused(f"the cost is not positive definite on the points it would drop: {error}") from error
         rows = tuple(_renumbered(g, original.n, kept) for g in original.rows)
         seed = replace(original, C=sp.csr_array(cost), rows=rows)
         why = "points that no constraint mentions follow from the others"

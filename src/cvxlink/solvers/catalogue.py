@@ -250,7 +250,7 @@ def require_semidefinite(solver: str) -> None:
     """Raise if an installed solver does not accept semidefinite constraints."""
     if not takes_semidefinite(solver):
         raise SolverUnavailable(
-            f"{solver} cannot solve this program because it has a semidefinite constraint; "
+            f"{solver} cannot take this program, which has a semidefinite constraint; "
             f"installed solvers that can: {', '.join(installed_sdp_solvers())}"
         )
 

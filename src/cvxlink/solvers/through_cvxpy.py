@@ -194,4 +194,4 @@ def _raise_if_unavailable(raw: RawResult, solver: str) -> None:
     if raw.failure_module.startswith("cvxpy") and (
         "could not be reduced" in lowered or "not supported" in lowered or "cannot solve" in lowered
     ):
-        raise SolverUnavailable(f"{solver} cannot solve this program ({message}); try one of {', '.join(raw.capable)}")
+        raise SolverUnavailable(f"{solver} cannot take this program ({message}); try one of {', '.join(raw.capable)}")
