@@ -115,7 +115,7 @@ def test_unknown_method_and_too_few_clusters_for_the_links(small_pcp):
         solution.cluster(3, method="ward")
     with pytest.warns(cl.LinkWarning, match="24 blocks; with 26 clusters"):
         solution.cluster(26, method="spectral", random_state=0)
-    with pytest.warns(cl.LinkWarning, match="24 places, so there are not 26 clusters"):
+    with pytest.warns(cl.LinkWarning, match="24 distinct places, so only 24 clusters exist"):
         assert small_pcp.links.violated(solution.cluster(26, random_state=0)) == 0
     with pytest.raises(cl.InvalidInput, match="n_clusters"):
         solution.cluster("3")
@@ -127,9 +127,9 @@ def test_unknown_method_and_too_few_clusters_for_the_links(small_pcp):
 def test_points_at_one_place_are_not_torn_apart():
     graph = cl.Graph.knn(cl.datasets.load("iris")[0])
     solution = cl.KP(graph, cl.Links(150, must=[(0, 1), (2, 3)])).solve()
-    with pytest.warns(cl.LinkWarning, match="at 1 place,"):
+    with pytest.warns(cl.LinkWarning, match="to 1 distinct place, so only 1 cluster exists"):
         assert not solution.cluster(3, random_state=0).any()
     two = cl.Graph.from_affinity(np.kron(np.eye(2), np.ones((5, 5))))  # without links each component is at one place
-    with pytest.warns(cl.LinkWarning, match="2 places"):
+    with pytest.warns(cl.LinkWarning, match="2 distinct places"):
         labels = cl.PCP(two, cl.Links(10, cannot=[(0, 9)])).solve().cluster(4, random_state=0)
     assert labels.tolist() == [0] * 5 + [1] * 5

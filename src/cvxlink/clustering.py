@@ -1,4 +1,4 @@
-"""The one post-processing stage: from a kernel, a factor or an embedding to labels."""
+"""Clustering: from a kernel, a factor or an embedding to labels."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from .numerics.eigenpairs import smallest_eigenpairs
 from .numerics.matrices import Congruence, Matrix, diagonal, entries, inverse_root
 from .numerics.threads import threads_for
 
-# Squared distances below this share of the largest squared length are rounding.
+# Squared distances below this share of the largest squared length count as rounding errors.
 SAME_PLACE = 1e-10
 METHODS = ("kernel-kmeans", "spectral", "kmeans", "cut", "argmax")
 
 
 def places(k: int, kernel: np.ndarray | None = None, factor: np.ndarray | None = None) -> np.ndarray:
-    """Return at which of the first k different places each point is, -1 for others; rounding makes none different."""
+    """Number the first k distinct places of the points, up to rounding; points at further places get -1."""
     K = kernel if factor is None else Congruence(factor, np.eye(factor.shape[1]))
     assert K is not None
     squares, labels = diagonal(K), np.full(K.shape[0], -1)
@@ -38,12 +38,12 @@ def places(k: int, kernel: np.ndarray | None = None, factor: np.ndarray | None =
 
 
 def best_class(scores: np.ndarray) -> np.ndarray:
-    """Return the number of the class with the largest score at each point; warn of points that no label reaches."""
+    """Return the class with the largest score at each point; warn about points that no label reaches."""
     unreached = int((abs(scores).max(axis=1) == 0).sum())
     if unreached:
         warnings.warn(
-            f"no label reaches {unreached} points, whose components of the graph have none; they are put into the "
-            f"first class",
+            f"no label reaches {unreached} points, because their components of the graph have none; they are put into "
+            f"the first class",
             LinkWarning,
             stacklevel=4,
         )
@@ -77,7 +77,7 @@ def kernel_kmeans(
     start: np.ndarray | None = None,
     max_iter: int = 300,
 ) -> np.ndarray:
-    r"""Minimise :math:`\sum_i w_i \|\phi_i - \mu_{c(i)}\|^2` over clusterings, knowing only inner products.
+    r"""Minimise :math:`\sum_i w_i \|\phi_i - \mu_{c(i)}\|^2` over clusterings, using only inner products.
 
     Parameters
     ----------
@@ -90,11 +90,11 @@ def kernel_kmeans(
     factor : array, n × r
         B with kernel = BBᵀ; the kernel itself is then never formed.
     weights : array of n, optional
-        What each point weighs, all positive; alike by default. Centres are weighted means.
+        The weight of each point, positive; equal by default. Centres are weighted means.
     start : array of n, optional
         A clustering to start from as well.
     max_iter : int
-        The most iterations of one restart.
+        The largest number of iterations per restart.
     """
     if (kernel is None) == (factor is None):
         raise InvalidInput("give either a kernel or a factor")
@@ -102,7 +102,7 @@ def kernel_kmeans(
     if given.ndim != 2 or not np.isfinite(given).all():
         raise InvalidInput("the kernel or factor must be a matrix of finite numbers")
     if factor is None and given.shape[0] != given.shape[1]:
-        raise InvalidInput(f"a kernel is square; its shape is {given.shape}")
+        raise InvalidInput(f"the kernel must be square; its shape is {given.shape}")
     n = len(given)
     k = as_count(n_clusters, "n_clusters", 1, n)
     rng = as_generator(random_state)
@@ -130,7 +130,7 @@ def kernel_kmeans(
 def _seeds(times: Any, squares: np.ndarray, weights: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
     """Draw k points as centres, each with probability proportional to its weighted squared distance from those before.
 
-    Returned as clusters of one point each, a column a cluster.
+    Returned as clusters of one point each, one column per cluster.
     """
     n = len(squares)
     chosen = [int(rng.integers(n))]
@@ -155,7 +155,7 @@ def _seeds(times: Any, squares: np.ndarray, weights: np.ndarray, k: int, rng: np
 
 
 def _memberships(start: np.ndarray, n: int, k: int) -> np.ndarray:
-    """Return a clustering as a column a cluster; one that is empty gets a point of its own."""
+    """Return a clustering with one column per cluster; an empty cluster gets its own point."""
     labels = as_labels(start, n)
     columns = (labels[:, None] == np.unique(labels)[None, :k]).astype(float)
     missing = k - columns.shape[1]
@@ -214,10 +214,10 @@ def kmeans(
     n_init: int = 20,
     weights: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Cluster the rows of an embedding, which may weigh differently, with scikit-learn's k-means."""
+    """Cluster the rows of an embedding, optionally weighted, with scikit-learn's k-means."""
     embedding = np.asarray(embedding, dtype=float)
     if embedding.ndim != 2 or not np.isfinite(embedding).all():
-        raise InvalidInput("an embedding must be a matrix of finite numbers, one row a point")
+        raise InvalidInput("an embedding must be a matrix of finite numbers with one row per point")
     k = as_count(n_clusters, "n_clusters", 1, len(embedding))
     seed = int(as_generator(random_state).integers(2**31))
     means = KMeans(k, n_init=as_count(n_init, "n_init", 1), random_state=seed)

@@ -1,7 +1,7 @@
-"""Data sets: scikit-learn's, generated ones, and the papers' own where the user has them.
+"""Data sets: from scikit-learn, generated, or those of the papers.
 
-The papers' other sets are looked for as ``NAME.npz`` (arrays X and y) in the folder that the environment
-variable ``CVXLINK_DATA`` names, then on OpenML where it has them. Nothing is ever made up in their place.
+The data sets of the papers are looked up as ``NAME.npz`` (arrays X and y) in the folder given by the environment
+variable ``CVXLINK_DATA``, then on OpenML if it has them. They are never replaced by generated data.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ def load(name: str, **parameters: Any) -> Data:
     name : str
         One of :func:`names`.
     **parameters
-        For a generated set, the parameters of its function: ``load("blobs", n=90, random_state=1)``.
+        For a generated data set, the parameters of its function: ``load("blobs", n=90, random_state=1)``.
     """
     key = str(name).lower()
     if key in GENERATED:
         try:
             return GENERATED[key](**parameters)
         except (TypeError, ValueError) as error:
-            raise InvalidInput(f"the data set {name!r} cannot be made so: {error}") from error
+            raise InvalidInput(f"the data set {name!r} cannot be generated with these parameters: {error}") from error
     if parameters:
-        raise InvalidInput(f"the data set {name!r} takes no parameters; only generated sets do")
+        raise InvalidInput(f"the data set {name!r} takes no parameters; only generated data sets do")
     if key in BUNDLED:
         return BUNDLED[key](return_X_y=True)
     if key in ELSEWHERE:
@@ -48,7 +48,7 @@ def load(name: str, **parameters: Any) -> Data:
 
 
 def names() -> list[str]:
-    """Return the names :func:`load` knows."""
+    """Return the names that :func:`load` accepts."""
     return [*BUNDLED, *GENERATED, *ELSEWHERE]
 
 
@@ -61,7 +61,7 @@ def two_moons(n: int = 200, noise: float = 0.08, random_state: Any = None) -> Da
 
 
 def blobs(n: int = 150, n_classes: int = 3, spread: float = 1.0, dimension: int = 2, random_state: Any = None) -> Data:
-    """Gaussian clouds, one a class."""
+    """Gaussian clouds, one per class."""
     return sklearn_datasets.make_blobs(
         as_count(n, "n", 1),
         n_features=dimension,
@@ -74,8 +74,8 @@ def blobs(n: int = 150, n_classes: int = 3, spread: float = 1.0, dimension: int 
 def four_lines(n: int = 200, noise: float = 0.05, random_state: Any = None) -> Data:
     """Four parallel lines A, B, C, D; A and C are one class, B and D the other (KP paper, figure 5).
 
-    Each class lies in two clusters, so no eigenvector of the graph speaks for a class: only links can join
-    its two lines. The paper prints neither coordinates nor noise; these are ours.
+    Each class lies in two clusters, so no eigenvector of the graph represents a class: only links can join
+    its two lines. The paper gives neither coordinates nor noise; we chose them.
     """
     n = as_count(n, "n", 4)
     rng = as_generator(random_state)
@@ -122,7 +122,7 @@ def _seed(rng: np.random.Generator) -> int:
 
 @dataclass(frozen=True)
 class Source:
-    """Where a data set that is not bundled can be had."""
+    """Where to get a data set that is not bundled."""
 
     advice: str
     openml: int | None = None
@@ -138,8 +138,8 @@ def _fetch(name: str, source: Source) -> Data:
     if source.openml is not None:
         return _from_openml(name, source, file)
     raise DataUnavailable(
-        f"the data set {name!r} is not bundled: put {file} (arrays X and y) into a folder and name that folder "
-        f"in the environment variable CVXLINK_DATA; {source.advice}"
+        f"the data set {name!r} is not bundled: put {file} (arrays X and y) into a folder and set the environment "
+        f"variable CVXLINK_DATA to that folder; {source.advice}"
     )
 
 
@@ -155,10 +155,10 @@ def _read(path: Path) -> Data:
 def _from_openml(name: str, source: Source, file: str) -> Data:
     try:
         bunch = sklearn_datasets.fetch_openml(data_id=source.openml, as_frame=False, parser="liac-arff")
-    except OSError as error:  # URLError and its kin: no network, or OpenML does not answer
+    except OSError as error:  # for example URLError: no network, or OpenML does not answer
         raise DataUnavailable(
             f"the data set {name!r} could not be fetched from OpenML (id {source.openml}: {error}); put {file} "
-            f"(arrays X and y) into a folder named by CVXLINK_DATA instead; {source.advice}"
+            f"(arrays X and y) into a folder and set CVXLINK_DATA to it instead; {source.advice}"
         ) from error
     keep = [k for k, feature in enumerate(bunch.feature_names) if feature.lower() not in NAMES_NOT_FEATURES]
     X = np.asarray(bunch.data, dtype=float)[:, keep]
@@ -175,10 +175,10 @@ def _from_openml(name: str, source: Source, file: str) -> Data:
     return X, y
 
 
-# Columns that name a row (zoo's animals, the running number of the control charts) say nothing about it.
+# Columns that only identify a row (the animals of zoo, the number of a control chart) are not features.
 NAMES_NOT_FEATURES = {"animal", "index"}
 
-_UCI = "the UCI Machine Learning Repository carries it"
+_UCI = "it is in the UCI Machine Learning Repository"
 _DIGITS = (0, 1, 2, 3)
 
 BUNDLED: dict[str, Callable[..., Data]] = {

@@ -40,7 +40,7 @@ def error(y: Any, labels: Any) -> float:
 
 
 def pairwise_accuracy(y: Any, labels: Any, links: Links | None = None) -> float:
-    """Fraction of pairs rightly put together or apart; with links, over those not linked (NaN if all are)."""
+    """Fraction of pairs correctly put together or apart; with links, over the pairs not linked (NaN if all are)."""
     y, labels = _both(y, labels)
     (apart, false_together), (false_apart, together) = pair_confusion_matrix(y, labels)
     right, total = (apart + together) / 2, (apart + together + false_together + false_apart) / 2
@@ -54,7 +54,7 @@ def pairwise_accuracy(y: Any, labels: Any, links: Links | None = None) -> float:
 
 
 def scores(y: Any, labels: Any, links: Links | None = None) -> dict[str, float]:
-    """Return nmi, ari, error, pairwise accuracy and, with links, the fraction of them violated."""
+    """Return nmi, ari, error, pairwise accuracy and, with links, the fraction of violated links."""
     y, labels = _both(y, labels)
     if links is not None:
         _check_links(links, len(y))

@@ -1,7 +1,7 @@
-r"""Terms to build formulations from: each is one equation, one CVXPY expression and, where it is linear, rows as data.
+r"""Terms to build formulations from: each is one equation, one CVXPY expression and, if it is linear, rows as data.
 
 K is the kernel, a symmetric CVXPY variable or any affine expression; 𝓜 are the must-links, 𝓒 the cannot-links. Terms
-of an objective are expressions, to be added up and weighed; terms that constrain are constraints, to be named. PCP is
+of an objective are expressions to add up and weight; the others are constraints to name. For example, PCP is
 
 .. code-block:: python
 
@@ -13,10 +13,10 @@ of an objective are expressions, to be added up and weighed; terms that constrai
         "psd": terms.semidefinite(K),
     }
 
-A formulation made of terms prints itself as mathematics, and its linear terms are read as data without asking CVXPY.
-``stands_for`` gives an expression of your own its LaTeX, with @ for the variable it is of.
-Terms with a ``weight`` take one number for all links, numbers by pair ``{(0, 1): 2.0}``, or an array in the order of
-the links; those that are not named weigh 1.
+A formulation made of terms prints itself as mathematics, and its linear terms are read as data without CVXPY.
+``stands_for`` gives your own expression its LaTeX, with @ for its variable. Terms with a ``weight`` take one number for
+all links, a dictionary ``{(0, 1): 2.0}`` of numbers by pair, or an array in the order of the links; pairs that are not
+in the dictionary have weight 1.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ __all__ = [
 
 
 def smoothness(K: Any, L: Any, symbol: str = "L") -> Any:
-    r""":math:`\langle L, K \rangle = \tfrac12 \sum_{ij} w_{ij} \|\phi_i - \phi_j\|^2`: neighbours should be near.
+    r""":math:`\langle L, K \rangle = \tfrac12 \sum_{ij} w_{ij} \|\phi_i - \phi_j\|^2`: neighbours should be close.
 
     ``symbol`` is how L is printed.
     """
@@ -92,7 +92,7 @@ def soft_must_links(K: Any, links: Links, weight: Any = 1.0) -> Any:
 
 
 def must_distances(K: Any, links: Links, weight: Any = 1.0) -> Any:
-    r""":math:`\sum_{(i,j) \in \mathcal{M}} w_{ij} (K_{ii} + K_{jj} - 2K_{ij})`: squared distances, on no sphere."""
+    r""":math:`\sum_{(i,j) \in \mathcal{M}} w_{ij} (K_{ii} + K_{jj} - 2K_{ij})`: squared distances, any length."""
     i, j = _pairs(K, links, "must").T
     w = _weights(weight, links, links.must)
     tex = r"\sum_{\mathcal{M}} w_{ij} (@_{ii} + @_{jj} - 2 @_{ij})"
@@ -100,7 +100,7 @@ def must_distances(K: Any, links: Links, weight: Any = 1.0) -> Any:
 
 
 def cannot_sums(K: Any, links: Links, weight: Any = 1.0) -> Any:
-    r""":math:`\sum_{(i,j) \in \mathcal{C}} w_{ij} (K_{ii} + K_{jj} + 2K_{ij})`: zero where images are opposite."""
+    r""":math:`\sum_{(i,j) \in \mathcal{C}} w_{ij} (K_{ii} + K_{jj} + 2K_{ij})`: zero if images are opposite."""
     i, j = _pairs(K, links, "cannot").T
     w = _weights(weight, links, links.cannot)
     tex = r"\sum_{\mathcal{C}} w_{ij} (@_{ii} + @_{jj} + 2 @_{ij})"
@@ -108,7 +108,7 @@ def cannot_sums(K: Any, links: Links, weight: Any = 1.0) -> Any:
 
 
 def soft_cannot_links(K: Any, links: Links, weight: Any = 1.0, margin: float = 0.0) -> Any:
-    r""":math:`\sum_{(i,j) \in \mathcal{C}} w_{ij} \max(0, K_{ij} - m)`: a hinge, free at right angles."""
+    r""":math:`\sum_{(i,j) \in \mathcal{C}} w_{ij} \max(0, K_{ij} - m)`: a hinge, zero for images at right angles."""
     i, j = _pairs(K, links, "cannot").T
     w, m = _weights(weight, links, links.cannot), as_number(margin, "margin")
     tex = rf"\sum_{{\mathcal{{C}}}} w_{{ij}} \max(0, @_{{ij}}{f' - {m:g}' if m else ''})"
@@ -116,7 +116,7 @@ def soft_cannot_links(K: Any, links: Links, weight: Any = 1.0, margin: float = 0
 
 
 def squared_links(K: Any, links: Links, weight: Any = 1.0) -> Any:
-    r""":math:`\sum_{\mathcal{M}} w_{ij} (K_{ij} - 1)^2 + \sum_{\mathcal{C}} w_{ij} K_{ij}^2`: all links fitted."""
+    r""":math:`\sum_{\mathcal{M}} w_{ij} (K_{ij} - 1)^2 + \sum_{\mathcal{C}} w_{ij} K_{ij}^2`: least squares."""
     pairs = np.vstack([_pairs(K, links, "must"), links.cannot])
     wanted = np.repeat([1.0, 0.0], [len(links.must), len(links.cannot)])
     w = _weights(weight, links, pairs)
@@ -125,7 +125,7 @@ def squared_links(K: Any, links: Links, weight: Any = 1.0) -> Any:
 
 
 def fitted_products(M: Any, U: np.ndarray, pairs: np.ndarray, targets: np.ndarray, weight: Any = 1.0) -> Any:
-    r""":math:`\sum_{ij} w_{ij} (u_i^\top M u_j - t_{ij})^2` over pairs: products of the rows of U should be t."""
+    r""":math:`\sum_{ij} w_{ij} (u_i^\top M u_j - t_{ij})^2` over pairs: row products of U should equal t."""
     u, (i, j) = np.asarray(U), np.asarray(pairs).T
     found = cp.sum(cp.multiply(u[i] @ M, u[j]), axis=1)
     tex = r"\sum_{ij} w_{ij} (u_i^\top @ u_j - t_{ij})^2"
@@ -140,17 +140,17 @@ def divergence(K: Any, prior: np.ndarray, inverse: np.ndarray, symbol: str = "P"
 
 
 def trace_penalty(K: Any) -> Any:
-    r""":math:`\operatorname{tr} K`: for a semidefinite matrix the sum of its eigenvalues, so that few are left."""
+    r""":math:`\operatorname{tr} K`: the sum of the eigenvalues of a semidefinite matrix, which favours low rank."""
     return stands_for(cp.trace(K), r"\operatorname{tr} @", K)
 
 
 def nuclear_penalty(F: Any) -> Any:
-    r""":math:`\|F\|_*`: the sum of the singular values, the trace of a matrix that need not be semidefinite."""
+    r""":math:`\|F\|_*`: the sum of the singular values; for a semidefinite matrix the trace."""
     return stands_for(cp.normNuc(F), r"\|@\|_*", F)
 
 
 def entropy_penalty(M: Any) -> Any:
-    r""":math:`\operatorname{tr}(M \log M)`: least, for a given trace, where all eigenvalues are equal."""
+    r""":math:`\operatorname{tr}(M \log M)`: for a given trace, smallest if all eigenvalues are equal."""
     return stands_for(-cp.von_neumann_entr(M), r"\operatorname{tr}(@ \log @)", M)
 
 
@@ -158,7 +158,7 @@ def entropy_penalty(M: Any) -> Any:
 
 
 def fit(F: Any, Y: Any, symbol: str = "Y") -> Any:
-    r""":math:`\|F - Y\|^2`: F should be as given."""
+    r""":math:`\|F - Y\|^2`: F should be close to Y."""
     return stands_for(cp.sum_squares(F - Y), rf"\|@ - {symbol}\|^2", F)
 
 
@@ -187,9 +187,9 @@ def quadratic_form(f: Any, A: Any, symbol: str = "A") -> Any:
 
 
 def unit_diagonal(K: Any, points: Any = None, who: str = "") -> Any:
-    """K_ii = 1 for all points, or for some, by number or by a mask: images on the unit sphere.
+    """K_ii = 1 for all points, or for some, by number or by mask: images on the unit sphere.
 
-    ``who`` is how these points are printed, in LaTeX.
+    ``who`` is the LaTeX for these points.
     """
     n = K.shape[0]
     i = np.arange(n) if points is None else np.unique(np.arange(n)[np.asarray(points)])
@@ -198,27 +198,27 @@ def unit_diagonal(K: Any, points: Any = None, who: str = "") -> Any:
 
 
 def must_links(K: Any, links: Links) -> Any:
-    """K_ij = 1 on 𝓜: with a unit diagonal, the same image for both."""
+    """K_ij = 1 on 𝓜: with a unit diagonal, both points have the same image."""
     i, j = _pairs(K, links, "must").T
     return stands_for(entries(K, i, j) == 1, r"@_{ij} = 1 \quad (i,j) \in \mathcal{M}", K)
 
 
 def must_links_together(K: Any, links: Links) -> Any:
-    """K_ii + K_jj − 2K_ij = 0 on 𝓜: the same image for both, whatever its length."""
+    """K_ii + K_jj − 2K_ij = 0 on 𝓜: both points have the same image, of any length."""
     i, j = _pairs(K, links, "must").T
     tex = r"@_{ii} + @_{jj} - 2 @_{ij} = 0 \quad (i,j) \in \mathcal{M}"
     return stands_for(squared_distances(K, i, j) == 0, tex, K)
 
 
 def must_distances_at_most(K: Any, links: Links, bound: Any, symbol: str = r"\alpha_{ij}") -> Any:
-    """K_ii + K_jj − 2K_ij ≤ α on 𝓜: squared distances are at most so large, one bound or one per link."""
+    """K_ii + K_jj − 2K_ij ≤ α on 𝓜: a bound on squared distances, one for all links or one per link."""
     i, j = _pairs(K, links, "must").T
     tex = rf"@_{{ii}} + @_{{jj}} - 2 @_{{ij}} \le {symbol} \quad (i,j) \in \mathcal{{M}}"
     return stands_for(squared_distances(K, i, j) <= bound, tex, K)
 
 
 def cannot_sums_at_most(K: Any, links: Links, bound: Any, symbol: str = r"\beta_{ij}") -> Any:
-    """K_ii + K_jj + 2K_ij ≤ β on 𝓒: images are nearly opposite, one bound or one per link."""
+    """K_ii + K_jj + 2K_ij ≤ β on 𝓒: images are nearly opposite; one bound for all links or one per link."""
     i, j = _pairs(K, links, "cannot").T
     tex = rf"@_{{ii}} + @_{{jj}} + 2 @_{{ij}} \le {symbol} \quad (i,j) \in \mathcal{{C}}"
     return stands_for(squared_distances(K, i, j, sign=-1.0) <= bound, tex, K)
@@ -262,17 +262,17 @@ def semidefinite(K: Any) -> Any:
 
 
 def below_identity(X: Any) -> Any:
-    """X ⪯ I: no eigenvalue exceeds one, as of a projection."""
+    """X ⪯ I: no eigenvalue exceeds one, as for a projection."""
     return stands_for(sp.eye_array(X.shape[0]) - X >> 0, r"@ \preceq I", X)
 
 
 def given_rows(f: Any, points: np.ndarray, values: np.ndarray) -> Any:
-    """f_l = y_l: the rows of some points are given."""
+    """f_l = y_l: given rows for some points."""
     return stands_for(f[points] == values, r"@_l = y_l", f)
 
 
 def _traced(f: Any, form: str) -> str:
-    """Return a quadratic form as it is written: of several columns, its trace."""
+    """Return the LaTeX of a quadratic form; for several columns, of its trace."""
     return form if f.ndim < 2 or f.shape[1] == 1 else rf"\operatorname{{tr}}({form})"
 
 
@@ -285,6 +285,6 @@ def _pairs(K: Any, links: Any, kind: str) -> np.ndarray:
 
 
 def _weights(weight: Any, links: Links, pairs: np.ndarray) -> Any:
-    if isinstance(weight, cp.Parameter):  # of a program that is compiled once
+    if isinstance(weight, cp.Parameter):  # in a program that is compiled once
         return weight
     return on_links(as_link_values(weight, pairs, links.n, "weight"), pairs, "weight", positive=False, default=1.0)

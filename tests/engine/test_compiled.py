@@ -58,7 +58,7 @@ def test_it_compiles_once():
 
 
 def test_what_cannot_change_says_so():
-    with pytest.raises(cl.FormUnavailable, match="KP has no numbers that may change"):
+    with pytest.raises(cl.FormUnavailable, match="KP has no numbers that can change"):
         cl.KP(GRAPH, LINKS).prepare()
     prepared = cl.SRCP(GRAPH, LINKS).prepare(solver="OSQP")
     with pytest.raises(cl.InvalidInput, match="'links' cannot change in a compiled program; mu can"):

@@ -60,7 +60,7 @@ def test_subsets_that_leave_a_component_out_are_drawn_again():
     problem = cl.KP(cl.Graph.from_affinity(W), cl.Links(12, must=[(0, 2), (7, 8)]))
     for member in problem.solve_resampled(5, 2, 0).members:
         assert len(member.links) == 2
-    with pytest.raises(cl.InvalidInput, match="subsets of 1 links do not do; draw more for each: the component"):
+    with pytest.raises(cl.InvalidInput, match="subsets of 1 links are too small; raise n_links: the component"):
         problem.solve_resampled(5, 1, 0)
 
 

@@ -214,8 +214,8 @@ def test_a_result_cut_short_anywhere_is_refused(tmp_path, flowers):
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        (lambda text: text.replace("1 1 1 1 ", "1 1 1 99 ", 1), "line 2.*no entry of a matrix"),
-        (lambda text: text.replace("1 1 1 1 ", "3 1 1 1 ", 1), "line 2.*no entry of a matrix"),
+        (lambda text: text.replace("1 1 1 1 ", "1 1 1 99 ", 1), "line 2.*not an entry of a matrix"),
+        (lambda text: text.replace("1 1 1 1 ", "3 1 1 1 ", 1), "line 2.*not an entry of a matrix"),
         (lambda text: text.replace("1 1 1 1 ", "1 1 1 1 nan ", 1), "line 2"),
         (lambda text: "1.0 " + text, "numbers for"),
         (lambda text: "words\n" + text, "line 1.*should be numbers"),
@@ -286,7 +286,7 @@ def test_what_cannot_be_exported_or_brought_back_says_why(tmp_path, flowers):
         cl.bring_back(path, tmp_path / "none")
     lift = tmp_path / "x.dat-s.lift"
     lift.write_bytes(lift.read_bytes()[:50])
-    with pytest.raises(cl.InvalidFile, match="not what export wrote"):
+    with pytest.raises(cl.InvalidFile, match="not the file that export"):
         cl.bring_back(path, tmp_path / "none")
 
 
@@ -439,14 +439,14 @@ def test_cbf_by_hand(tmp_path):
         ("0 0 1 1 1.0", "0 0 0 0 1.0", "second time"),
         ("0 1 0 1.0", "0 0 1 1.0", "lower triangle"),
         ("HCOORD\n2", "HCOORD\n-1", "between 0 and"),
-        ("F 1", "F 5", "1 places in all"),
-        ("1 1\nF 1", "-1 1\nF 1", "make no program"),
+        ("F 1", "F 5", "1 rows in total"),
+        ("1 1\nF 1", "-1 1\nF 1", "do not make a program"),
         ("PSDCON\n1\n2", "PSDCON\n1\n-3", "between 1 and"),
         ("DCOORD", "OBJACOORD\n0\nDCOORD", "OBJACOORD is given a second time"),
         ("MIN", "MAX", "minimise"),
-        ("F 1", "EXP 1", "the cone EXP is not read"),
+        ("F 1", "EXP 1", "the cone EXP is not supported"),
         ("1.0\nHCOORD", "nan\nHCOORD", "expected 2 numbers"),
-        ("DCOORD", "WORDS", "section 'WORDS' is not read"),
+        ("DCOORD", "WORDS", "section 'WORDS' is not supported"),
     ],
 )
 def test_cbf_that_is_malformed_is_refused(tmp_path, old, new, says):
@@ -503,8 +503,8 @@ def test_a_lift_of_another_version_is_refused(tmp_path, flowers):
     lift = tmp_path / "x.dat-s.lift"
     digest, *rest = pickle.loads(lift.read_bytes())
     lift.write_bytes(pickle.dumps((digest[::-1], *rest)))
-    with pytest.raises(cl.InvalidFile, match="exported by other versions"):
+    with pytest.raises(cl.InvalidFile, match="exported by another version"):
         cl.bring_back(path, tmp_path / "result")
     lift.write_bytes(pickle.dumps(("a", "b", None, True)))
-    with pytest.raises(cl.InvalidFile, match="not what export wrote"):
+    with pytest.raises(cl.InvalidFile, match="not the file that export"):
         cl.bring_back(path, tmp_path / "result")

@@ -155,7 +155,7 @@ def test_without_connecting_a_point_nobody_reaches_is_an_error(online):
     solution = cl.PCP(graph, links).solve()
     with pytest.raises(cl.InvalidInput, match="the 1 points 20 has no known"):
         solution.extend([[50.0, 50, 50]], online=online)
-    with pytest.raises(cl.InvalidInput, match="new point 1 is so far from the old ones that nothing joins it"):
+    with pytest.raises(cl.InvalidInput, match="new point 1 is so far from the old points that no edge joins them"):
         extension.extend(solution, [X[0], [50.0, 50, 50]], alone=True)
 
 

@@ -257,7 +257,7 @@ def test_data_that_agree_are_used():
 def test_data_that_disagree_are_refused(wrong, what):
     problem = Nearest([1.0, -2.0, 3.0], wrong)
     for use in (problem.solve, problem.explain, lambda: cl.certify(problem, {"x": np.ones(3)}, {})):
-        with pytest.raises(cl.InvalidProblem, match=f"disagree with what it declares.*the {what}"):
+        with pytest.raises(cl.InvalidProblem, match=f"disagree with its declaration.*the {what}"):
             use()
 
 
@@ -270,7 +270,7 @@ def test_data_without_an_entry_for_a_constraint_are_refused():
         def program(self):
             return cl.SpecialProgram(self, Distance(self.a), (Clip(),), proven)
 
-    with pytest.raises(cl.InvalidProblem, match="say nothing of the constraint 'below'"):
+    with pytest.raises(cl.InvalidProblem, match="say nothing about the constraint 'below'"):
         Silent([1.0]).solve()
 
 
@@ -285,7 +285,7 @@ def test_linear_data_that_disagree_are_refused(given):
             return replace(sdp, C=1.001 * sdp.C)
 
     graph, links, _ = given
-    with pytest.raises(cl.InvalidProblem, match="disagree with what it declares: at a sampled point the objective"):
+    with pytest.raises(cl.InvalidProblem, match="disagree with its declaration: at a sampled point the objective"):
         Wrong(graph, links).solve()
 
 

@@ -89,7 +89,7 @@ def test_multipliers_are_derivatives_of_the_optimum():
 def test_points_that_are_forced_together_are_merged():
     plan = HARD.explain(form="dual")
     assert plan.program.sizes.psd == (4,)
-    assert "force together become one" in str(plan) and "contraction: left out" not in str(plan)
+    assert "force together are merged" in str(plan) and "contraction: left out" not in str(plan)
     solution = HARD.solve(form="dual", solver="CLARABEL")
     K = solution.values["K"]
     np.testing.assert_allclose(K[0], K[1], atol=1e-12)

@@ -1,4 +1,4 @@
-"""Certificates: from a program, a point and multipliers to what is proven. No algorithm is imported here."""
+"""Certificates: what a point and multipliers prove about a program. No algorithm is imported here."""
 
 from .certificate import Certificate
 from .certify import certify_program

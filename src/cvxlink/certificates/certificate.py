@@ -1,4 +1,4 @@
-"""What is proven about an answer; the proofs are in :mod:`cvxlink.certificates` and beside the methods."""
+"""What is proven about an answer; the proofs are in :mod:`cvxlink.certificates` and in the folders of the methods."""
 
 from __future__ import annotations
 
@@ -16,29 +16,30 @@ class Certificate:
     value : float
         The declared objective at the point.
     lower_bound : float or None
-        A number that no feasible point of the problem goes below.
+        A number below which no feasible point of the problem can go.
     upper_bound : float or None
-        The value of an exactly feasible point near the answer, where one could be made.
+        The value of an exactly feasible point near the answer, if one could be constructed.
     gap, relative_gap : float or None
-        upper_bound (without one: value) − lower_bound, and that divided by ``1 + |value|``.
+        upper_bound − lower_bound (value − lower_bound if there is no upper bound), and that divided by ``1 + |value|``.
     violations : dict
-        The largest violation in each named group of constraints: absolute for rows, −λ_min for semidefinite ones.
+        The largest violation in each named group of constraints: absolute for rows, −λ_min for matrices.
     min_eigenvalue : float or None
         The least eigenvalue over the semidefinite constraints.
     dimacs : tuple of six floats or None
         The DIMACS errors of the original problem, with largest absolute entries in the denominators.
     basis : str
-        Where the bound comes from, or why there is none.
+        What the bound is based on, or why there is none.
     conditions : dict
-        Other numbers that speak for optimality, in words: all are zero, or of the right sign, at the solution.
+        Further optimality conditions by description: at the solution each number is zero or has the right sign.
     distance : float or None
-        A proven bound on the distance to the solution, in the Frobenius norm.
+        A proven bound on the distance between the answer and the solution, in the Frobenius norm.
     scale, cost_scale, norm : float
-        The largest entry of the point and of the costs (at most 1), and the norm of the point: what violations, gap
-        and distance are judged against.
+        The largest entry of the point, that of the costs (at most 1), and the norm of the point: violations, gap and
+        distance are judged relative to them.
     sensitivity : float or None
-        What the multipliers say the violations are worth, on blocks: ``Σ|y_r||residual_r|`` − min(0, λ_min(K)) tr S,
-        plus what averaging over blocks changes. It stands in for the upper bound where there is none.
+        How much the violations can change the value, according to the multipliers, on blocks:
+        ``Σ|y_r||residual_r|`` − min(0, λ_min(K)) tr S, plus the change from averaging over blocks. It is used where
+        there is no upper bound.
     """
 
     value: float
@@ -57,7 +58,7 @@ class Certificate:
 
     @property
     def gap(self) -> float | None:
-        """How far apart the bounds on the optimum are."""
+        """The difference between the bounds on the optimum."""
         if self.lower_bound is None:
             return None
         return (self.value if self.upper_bound is None else self.upper_bound) - self.lower_bound
@@ -73,15 +74,15 @@ class Certificate:
         return max(self.violations.values(), default=0.0)
 
     def holds(self, accuracy: float, weigh_violations: bool = True) -> bool:
-        """Whether violations, and the gap where there is a bound, are at most ``accuracy``.
+        """Whether violations, and the gap if there is a bound, are at most ``accuracy``.
 
-        Violations are taken relative to the largest entry of the point, the gap relative to ``|value|`` plus the
-        largest cost (or plus one, if that is less), so that tiny weights do not make everything pass. Without an upper
-        bound the ``sensitivity`` must be as small as the gap, unless ``weigh_violations`` is off. A distance to the
-        solution, where it is known, is taken relative to the norm of the point.
+        Violations are relative to the largest entry of the point. The gap is relative to ``|value|`` plus the largest
+        cost (or plus one, if that is less), so that tiny weights do not let everything pass. Without an upper bound
+        the ``sensitivity`` must be as small as the gap, unless ``weigh_violations`` is off. The distance to the
+        solution, if it is known, is relative to the norm of the point.
         """
         feasible = self.largest_violation <= accuracy * max(self.scale, 1e-6)
-        # Absolute values: below its bound a value is as wrong as above it, the point is then not feasible.
+        # Absolute values: a value below the bound is as wrong as one above it, since the point is then not feasible.
         size = self.cost_scale + abs(self.value)
         slips = [] if self.gap is None else [abs(self.gap) / size]
         if self.upper_bound is not None:
@@ -94,14 +95,14 @@ class Certificate:
 
     @property
     def summary(self) -> str:
-        """What stands against the answer, in one line."""
+        """Violation, gap and distance, in one line."""
         text = f"largest violation {self.largest_violation:.1e}"
         if self.gap is not None:
             text += f", relative gap {self.relative_gap:.1e} (gap {self.gap:.1e}, value {self.value:.1e})"
         if self.distance is not None:
-            text += f", within {self.distance:.1e} of the solution"
+            text += f", at most {self.distance:.1e} from the solution"
         if self.upper_bound is None and self.sensitivity is not None:
-            text += f", violations worth {self.sensitivity:.1e} by their multipliers"
+            text += f", violations worth up to {self.sensitivity:.1e} according to the multipliers"
         return text
 
     def __str__(self) -> str:
@@ -113,12 +114,14 @@ class Certificate:
             lines.append(f"gap            {self.gap:.2e}   relative {self.relative_gap:.2e} = gap / (1 + |value|)")
             if self.upper_bound is None and self.distance is None:
                 lines.append(
-                    "               measured from the value: no exactly feasible point could be made of the answer"
+                    "               measured from the value: no exactly feasible point could be made from the answer"
                 )
         else:
             lines.append(f"lower bound    none: {self.basis}")
         if self.distance is not None:
-            lines.append(f"distance       {self.distance:.2e}   at most, to the solution; its norm is {self.norm:.4g}")
+            lines.append(
+                f"distance       {self.distance:.2e}   to the solution, at most; the answer has norm {self.norm:.4g}"
+            )
         for name, number in self.conditions.items():
             lines.append(f"condition      {number:.2e}   {name}")
         for name, violation in self.violations.items():

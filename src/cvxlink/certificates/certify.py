@@ -1,8 +1,8 @@
-"""Certificates: what can be proven about an answer, whoever computed it.
+"""Certificates: what can be proven about an answer, regardless of who computed it.
 
-Everything is recomputed on the declared program from the point and the multipliers alone. A program of a special kind
-may bring a proof of its own; linear semidefinite programs have theirs in :mod:`cvxlink.certificates.linear_sdp`; any
-other convex program gets a bound from its multipliers (:mod:`cvxlink.certificates.lagrangian`).
+Everything is recomputed on the declared program from the point and the multipliers alone. A special program may bring
+its own proof; the proof for linear semidefinite programs is in :mod:`cvxlink.certificates.linear_sdp`; any other convex
+program gets a bound from its multipliers (:mod:`cvxlink.certificates.lagrangian`).
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from .lagrangian import lower_bound
 from .linear_sdp import certify_linear_sdp
 from .violations import checked_point, violations_of
 
-NOT_FINITE = "the point holds NaN or infinity"
+NOT_FINITE = "the point contains NaN or infinity"
 
 
 def certify_program(program: Program, values: Mapping[str, Any], duals: Mapping[str, Any] | None = None) -> Certificate:
-    """Return what a point, and multipliers if there are any, prove about a program."""
+    """Return what a point, and optionally multipliers, prove about a program."""
     if not isinstance(values, Mapping) or not isinstance(duals, Mapping | None):
-        raise InvalidInput("values and multipliers are given by name, as dictionaries")
+        raise InvalidInput("values and multipliers must be dictionaries by name")
     values, duals = _stored(values), _stored(duals or {})
     if isinstance(program, SpecialProgram) and program.proof is not None:
         point = checked_point(declared_variables(program.problem), values, keep_products=True)
@@ -42,7 +42,7 @@ def certify_program(program: Program, values: Mapping[str, Any], duals: Mapping[
     except ReductionRefused:
         return _certify_declared(program, values, duals)
     K = values.get(sdp.variable)
-    if isinstance(K, Congruence):  # the rows stand for the constraints: nothing of order n × n is ever built
+    if isinstance(K, Congruence):  # the rows stand for the constraints, so no n × n array is built
         return certify_linear_sdp(sdp, K, duals, sdp.value(K), {})
     declaration = program.declaration
     point = checked_point(declaration.variables, values)
@@ -54,7 +54,7 @@ def certify_program(program: Program, values: Mapping[str, Any], duals: Mapping[
 
 
 def _certify_declared(program: Program, values: Mapping[str, Any], duals: Mapping[str, Any]) -> Certificate:
-    """Show the violations, and bound the optimum from the multipliers where the program is convex."""
+    """Compute the violations and, if the program is convex, a bound from the multipliers."""
     declaration = program.declaration
     point = checked_point(declaration.variables, values)
     if not _is_finite(point):
@@ -62,7 +62,7 @@ def _certify_declared(program: Program, values: Mapping[str, Any], duals: Mappin
     violations, eigenvalue = violations_of(declaration, point)
     value = float(declaration.objective.value)
     bound, sensitivity, cost_scale = None, None, 1.0
-    basis = "the program is not convex; it was searched, not proven"
+    basis = "the program is not convex; the answer was found by search, and nothing proves it optimal"
     if program.convex:
         try:
             bound, basis, sensitivity, cost_scale = lower_bound(declaration, point, duals, violations)

@@ -1,7 +1,7 @@
 r"""A lower bound for any convex program, from the multipliers of its declared constraints.
 
 With multipliers y the Lagrangian :math:`\Lambda(x) = f(x) - \sum_r y_r (g_r(x) - b_r)` is convex, and at most f(x) at
-every feasible x. CVXPY writes it with cones and variables t of its own,
+every feasible x. CVXPY writes it with cones and additional variables t,
 
 .. math:: \Lambda(x) = \min_t\ c^\top x + e^\top t + d \quad\text{s.t.}\quad Ax + Bt + a \in \mathcal{K},
 
@@ -10,12 +10,12 @@ so every :math:`w \in \mathcal{K}^*` with :math:`B^\top w = e` gives an affine f
 .. math:: f(x) \ \ge\ \Lambda(x) \ \ge\ g^\top x + d - a^\top w, \qquad g = c - A^\top w.
 
 For a variable K ⪰ 0 of trace at most τ, :math:`\langle G, K\rangle \ge \tau\min(0, \lambda_{\min}(G))`; for others
-:math:`g^\top x \ge -\rho\|g\|` where :math:`\|x\| \le \rho`. At the optimum g vanishes, or is the slack of K ⪰ 0. A w
-that makes it so is looked for by a small program of its own; whatever comes of that, the bound holds.
+:math:`g^\top x \ge -\rho\|g\|` where :math:`\|x\| \le \rho`. At the optimum g vanishes, or is the slack of K ⪰ 0. A
+suitable w is found by solving a small auxiliary program; the bound holds whatever that returns.
 
-Where the constraints do not tell how large x can be, the bound is for all feasible points up to ten times as large as
-the answer, and says so. Beyond, convexity takes over: a feasible point s times as large as that is better than a
-feasible answer by at most (10s − 1)/9 times the gap, as the value falls at least in proportion on the way to it.
+If the constraints do not limit the size of x, the bound is for all feasible points up to ten times as large as the
+answer, and says so. Beyond that, convexity helps: a feasible point s times as large as that limit is better than a
+feasible answer by at most (10s − 1)/9 times the gap, because on the way to it the value falls at least in proportion.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ from ..programs.from_declaration import body_of, linear_rows, name_of_cone, semi
 from ..programs.linear_sdp import LinearSDP
 from ..reductions.contraction import blocks_of
 
-# How much larger than the answer other points may be where nothing bounds them.
+# How much larger than the answer other points may be if nothing bounds them.
 REACH = 10.0
-# Programs of more entries than this are left without a bound: finding one would take longer than solving them.
+# Programs with more entries get no bound: finding one would take longer than solving them.
 LARGEST_SEARCH = 200_000
-# What is asked of the search; what it comes back with is checked.
+# Tolerances of the search; its result is checked.
 TOLERANCES = {"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-11, "tol_feas": 1e-11}
 
 
@@ -51,7 +51,7 @@ ROUNDING = 8 * float(np.finfo(float).eps)
 
 
 class Bound(NamedTuple):
-    """A lower bound on the optimum, in words for which points; what violations are worth, and the largest cost."""
+    """A lower bound on the optimum, the points it holds for in words, the worth of violations, and the largest cost."""
 
     value: float
     basis: str
@@ -60,10 +60,10 @@ class Bound(NamedTuple):
 
 
 class Lagrangian(NamedTuple):
-    """Λ without constraints that a variable is semidefinite, whose multipliers are by the variables they are about.
+    """Λ without the constraints that a variable is semidefinite; ``slacks`` has their multipliers by variable.
 
-    ``worth`` is what the violations of the answer are worth by the multipliers; ``rough`` bounds rounding errors, of
-    the offset under the name "", of slopes by variable.
+    ``worth`` is what the violations of the answer are worth according to the multipliers; ``rough`` bounds rounding
+    errors: of the offset under the name "", of slopes by variable.
     """
 
     function: Any
@@ -75,11 +75,11 @@ class Lagrangian(NamedTuple):
 def lower_bound(
     declaration: Declaration, point: Mapping[str, np.ndarray], duals: Mapping[str, Any], violations: Mapping[str, float]
 ) -> Bound:
-    """Return a bound from the multipliers of a program of no special kind, or refuse and say why there is none."""
+    """Return a bound from the multipliers of a general program, or refuse with the reason."""
     if isinstance(declaration.objective, cp.Maximize):
-        raise ReductionRefused("it maximises; declare the minimisation of the negative instead")
+        raise ReductionRefused("it maximises; minimise the negative objective instead")
     if sum(variable.size for variable in declaration.variables.values()) > LARGEST_SEARCH:
-        raise ReductionRefused("it has too many unknowns for a bound from its multipliers")
+        raise ReductionRefused(f"it has too many unknowns for a bound from its multipliers (at most {LARGEST_SEARCH})")
     costs = ConicForm.of(declaration.objective.args[0], declaration.variables)
     lagrangian = _lagrangian(declaration, duals, violations)
     form = ConicForm.of(lagrangian.function, declaration.variables)
@@ -107,7 +107,7 @@ def lower_bound(
             least, limit = _least_over_ball(G, name, point[name], variable, lagrangian.rough[name])
         total += least
         limits += [limit] if limit else []
-    basis = "Lagrange's, from the multipliers and the conic form of what is not linear"
+    basis = "from the Lagrangian, with the conic form of nonlinear terms"
     basis = f"{basis}; for all points with {' and '.join(limits)}" if limits else basis
     return Bound(float(total), basis, lagrangian.worth, min(1.0, costs.largest_cost or 1.0))
 
@@ -116,13 +116,13 @@ def lower_bound(
 
 
 def _lagrangian(declaration: Declaration, duals: Mapping[str, Any], violations: Mapping[str, float]) -> Lagrangian:
-    """Put the Lagrangian together."""
+    """Assemble the Lagrangian."""
     total = declaration.objective.args[0]
     slacks: dict[str, Any] = {}
     worth, linear = 0.0, list[tuple[Any, np.ndarray]]()
     for name, group in declaration.constraints.items():
         if name not in duals:
-            raise ReductionRefused(f"there are no multipliers of {name!r}")
+            raise ReductionRefused(f"there are no multipliers for {name!r}")
         for term, dual in zip(group, _split(name, group, duals[name]), strict=True):
             owner, is_matrix = semidefinite_variable(term, declaration.variables), isinstance(term, cp.constraints.PSD)
             if owner is not None:
@@ -135,13 +135,13 @@ def _lagrangian(declaration: Declaration, duals: Mapping[str, Any], violations: 
             worth += violations[name] * float(np.trace(dual[0]) if is_matrix else sum(abs(part).sum() for part in dual))
     for name, variable in declaration.variables.items():
         cone = name_of_cone(name, declaration) if variable.attributes["PSD"] else ""
-        if cone in duals:  # of what no constraint says but the variable itself
+        if cone in duals:  # declared by the variable itself, not by a constraint
             slacks[name] = slacks.get(name, 0.0) + _numbers(cone, duals[cone], variable.size).reshape(variable.shape)
     return Lagrangian(total, slacks, worth, _rounding(linear, declaration))
 
 
 def _rounding(linear: list[tuple[Any, np.ndarray]], declaration: Declaration) -> dict[str, float]:
-    """Return how much rounding can change sums of rows times multipliers: of offsets, and of slopes in norm."""
+    """Return how much rounding can change sums of rows times multipliers: offsets, and norms of slopes."""
     rough = dict.fromkeys(["", *declaration.variables], 0.0)
     maps = affine_maps([cp.Constant(0.0), *(part for part, _ in linear)], declaration.variables, [])[1:]
     for part, (_, dual) in zip(maps, linear, strict=True):
@@ -152,7 +152,7 @@ def _rounding(linear: list[tuple[Any, np.ndarray]], declaration: Declaration) ->
 
 
 def _split(name: str, group: list[Any], given: Any) -> Iterator[list[np.ndarray]]:
-    """Yield the multipliers of each constraint of a group, of the shapes of its arguments and within the dual cone."""
+    """Yield the multipliers of each constraint of a group, shaped like its arguments and inside the dual cone."""
     constraints = cp.constraints
     flat = _numbers(name, given, sum(_multiplier_count(term) for term in group))
     for term, part in zip(group, np.split(flat, np.cumsum([_multiplier_count(t) for t in group])[:-1]), strict=True):
@@ -165,7 +165,7 @@ def _split(name: str, group: list[Any], given: Any) -> Iterator[list[np.ndarray]
         elif isinstance(term, constraints.Inequality | constraints.Equality | constraints.Zero):
             yield [np.minimum(part, 0) if isinstance(term, constraints.Inequality) else part]
         else:
-            raise ReductionRefused(f"its constraint {name!r} is of the kind {type(term).__name__}")
+            raise ReductionRefused(f"its constraint {name!r} is of type {type(term).__name__}")
 
 
 def _multiplier_count(term: Any) -> int:
@@ -173,21 +173,21 @@ def _multiplier_count(term: Any) -> int:
 
 
 def _numbers(name: str, given: Any, count: int) -> np.ndarray:
-    """Return multipliers as a vector of so many finite numbers."""
+    """Return multipliers as a vector of ``count`` finite numbers."""
     try:
         flat = np.asarray(as_dense(given), dtype=float).ravel(order="F")
     except (TypeError, ValueError):
         flat = np.full(1, np.nan)
     if len(flat) != count or not np.isfinite(flat).all():
-        raise ReductionRefused(f"the multipliers of {name!r} do not fit it")
+        raise ReductionRefused(f"the multipliers of {name!r} must be {count} finite numbers")
     return flat
 
 
 def _worth_of_slack(term: Any, dual: list[np.ndarray]) -> Any:
-    """Return f − Λ for one constraint: not negative where it holds, and concave."""
+    """Return f − Λ for one constraint: concave, and non-negative where the constraint holds."""
     if isinstance(term, cp.constraints.PSD | cp.constraints.SOC):
         return sum(cp.sum(cp.multiply(part, arg)) for part, arg in zip(dual, term.args, strict=True))
-    return -((-dual[0]) @ cp.vec(body_of(term), order="F"))  # CVXPY sees that it is concave by the sign of the numbers
+    return -((-dual[0]) @ cp.vec(body_of(term), order="F"))  # CVXPY recognises it as concave by the sign of the numbers
 
 
 # ---------------------------------------------------------------------- an affine function below it
@@ -198,11 +198,11 @@ def _minorant(
 ) -> tuple[dict[str, np.ndarray], float]:
     """Return the slope and offset of an affine function below Λ, as flat as the multipliers allow.
 
-    Bounds on the entries of a semidefinite matrix have no multipliers of their own; those that are found for them are
-    taken into slope and offset.
+    Bounds on the entries of a semidefinite matrix have no multipliers of their own; those found here are included in
+    slope and offset.
     """
     if form.size > LARGEST_SEARCH:
-        raise ReductionRefused("what is not linear in it is too large for a bound from its multipliers")
+        raise ReductionRefused("its nonlinear terms are too large for a bound from its multipliers")
     pushed = {name: v for name, v in declaration.variables.items() if _is_matrix(name, v, slacks) and has_bounds(v)}
     if not form.cones and not pushed:
         gradient, _, constant = form.minorant([])
@@ -211,7 +211,7 @@ def _minorant(
     gradient, left, constant = form.minorant(w)
     gain, pushes = constant, {}
     for name, variable in declaration.variables.items():
-        # What is left of the slope costs what it can take off the bound.
+        # A remaining slope costs as much as it can lower the bound.
         multiplier, worth = _bound_multipliers(variable, point[name].shape)
         if name in pushed and point[name].shape == variable.shape:
             pushes[name] = multiplier, worth
@@ -240,14 +240,14 @@ def _minorant(
 
 
 def _search(program: cp.Problem) -> None:
-    """Solve as accurately as it can be; what it finds is checked afterwards."""
+    """Solve as accurately as possible; the result is checked afterwards."""
     for options in (TOLERANCES, {}):
         with warnings.catch_warnings(), suppress(cp.SolverError):
             warnings.simplefilter("ignore")
             program.solve(solver=cp.CLARABEL, accept_unknown=True, **options)
             if program.status in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE):
                 return
-    raise ReductionRefused("no bound could be made of its multipliers")
+    raise ReductionRefused("no bound could be computed from its multipliers")
 
 
 def _is_matrix(name: str, variable: cp.Variable, slacks: Mapping[str, np.ndarray]) -> bool:
@@ -255,16 +255,16 @@ def _is_matrix(name: str, variable: cp.Variable, slacks: Mapping[str, np.ndarray
 
 
 def _cone_multiplier(variable: cp.Variable, slack: np.ndarray | None, shape: tuple[int, ...]) -> Any:
-    """Return the multiplier of what a matrix is: the given one, or one to be found for what it declares itself."""
+    """Return the multiplier of a semidefinite matrix: the given one, or an unknown if the variable declares it."""
     if slack is None and variable.attributes["PSD"]:
         return cp.vec(cp.Variable(shape, PSD=True), order="F")
     return 0.0 if slack is None else np.ravel(slack, order="F")
 
 
 def _bound_multipliers(variable: cp.Variable, shape: tuple[int, ...]) -> tuple[Any, Any]:
-    """Return multipliers for the bounds a variable declares itself, to be found, and what they add to the bound."""
+    """Return unknown multipliers for the bounds that a variable declares, and what they add to the lower bound."""
     multiplier, worth = 0.0, 0.0
-    if shape != variable.shape:  # merged points: bounds of single entries are left out, which makes no bound wrong
+    if shape != variable.shape:  # merged points: ignoring bounds on single entries keeps every lower bound valid
         return multiplier, worth
     for bound, sign in zip(variable.get_bounds(), (1.0, -1.0), strict=True):
         limits = np.broadcast_to(bound, variable.shape).ravel(order="F")
@@ -278,7 +278,7 @@ def _bound_multipliers(variable: cp.Variable, shape: tuple[int, ...]) -> tuple[A
 def _least_over_semidefinite(
     G: np.ndarray, name: str, K: np.ndarray, trace: float | None, rough: float
 ) -> tuple[float, str]:
-    """Return a lower bound on ⟨G, K⟩ over K ⪰ 0 of limited trace, and the limit in words if it is not a proven one."""
+    """Return a lower bound on ⟨G, K⟩ over K ⪰ 0 of limited trace, and the limit in words unless it is proven."""
     found = least_eigenvalue((G + G.T) / 2)
     limit = REACH * max(float(np.trace(K)), 1.0) if trace is None else trace
     least = min(found.value - found.margin - rough, 0.0)
@@ -286,7 +286,7 @@ def _least_over_semidefinite(
 
 
 def _least_over_ball(g: np.ndarray, name: str, x: np.ndarray, variable: cp.Variable, rough: float) -> tuple[float, str]:
-    """Return a lower bound on ⟨g, x⟩ over x within its bounds, of limited norm where it has none, and the limit."""
+    """Return a lower bound on ⟨g, x⟩ over x within its bounds, or of limited norm without bounds, and that limit."""
     lower, upper = (np.broadcast_to(bound, variable.shape) for bound in variable.get_bounds())
     where = np.where(g > 0, lower, upper)
     bounded = np.isfinite(where) | (g == 0)

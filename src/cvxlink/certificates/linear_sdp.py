@@ -1,6 +1,6 @@
 r"""Bounds for linear semidefinite programs.
 
-*Lower bound.* It holds for any multipliers: with :math:`S = C - \sum_r y_r A_r`, and every feasible K of trace at
+*Lower bound.* It holds for any multipliers: with :math:`S = C - \sum_r y_r A_r`, for every feasible K of trace at
 most τ,
 
 .. math:: \langle C, K\rangle = b^\top y + \langle S, K\rangle
@@ -8,12 +8,12 @@ most τ,
 
 Where the constraints force points together, the feasible K are the :math:`P K' P^\top` (see
 :mod:`cvxlink.reductions.contraction`), and the same argument with :math:`P^\top S P` and the trace of K' is
-sharper; it needs no strict feasibility of the original.
+sharper; it does not need strict feasibility of the original program.
 
 *Upper bound.* A solver's K violates the constraints a little, and where strict feasibility fails a violation of
 1e-8 can hide an error of 1e-4 in the value. So K is repaired: averaged over blocks, projected onto
 :math:`\mathcal{A}(K') = b`, and mixed with a strictly feasible matrix (the least-norm solution of the equations,
-where that is positive definite; the identity for kernels with unit diagonal) until it is semidefinite. The value
+if that is positive definite; the identity for kernels with unit diagonal) until it is semidefinite. The value
 of that exactly feasible point bounds the optimum from above, and the gap between the bounds is a proof.
 """
 
@@ -44,7 +44,7 @@ def certify_linear_sdp(
 ) -> Certificate:
     """Certify a point of a linear semidefinite program, given its declared value and violations.
 
-    For a point kept as a product the rows stand for the constraints: nothing of order n × n is ever built.
+    For a point kept as a product the rows stand for the constraints, so no n × n array is built.
     """
     face = Face.of(sdp)
     with threads_for(face.seed.n):
@@ -53,7 +53,7 @@ def certify_linear_sdp(
 
 def _proven(face: Face, K: Matrix, duals: Mapping[str, Any], value: float, violations: dict[str, float]) -> Certificate:
     sdp = face.original
-    # CVXPY evaluates some expressions with other shapes than it compiles them, so the rows are always looked at.
+    # CVXPY evaluates some expressions with shapes other than those it compiles, so the rows are always checked.
     for name, residual in sdp.split(sdp.residual(K)).items():
         violations[name] = max(violations.get(name, 0.0), float(abs(residual).max(initial=0.0)))
     eigenvalue = least_eigenvalue(K)[0]
@@ -62,7 +62,7 @@ def _proven(face: Face, K: Matrix, duals: Mapping[str, Any], value: float, viola
     lower, basis, dimacs, sensitivity = None, "there are no multipliers", None, None
     y = _multipliers(sdp, duals)
     if y is not None:
-        # A stiffening adds nothing on blocks; leaving it out there saves the digits that it would cost.
+        # A stiffening adds nothing on blocks; leaving it out there avoids the loss of digits.
         bases = {name: dual.base if isinstance(dual, Stiffened) else dual for name, dual in duals.items()}
         base = _multipliers(sdp, bases)
         assert base is not None
@@ -84,7 +84,7 @@ def _largest(C: sp.csr_array) -> float:
 
 
 def _multipliers(sdp: LinearSDP, duals: Mapping[str, Any]) -> np.ndarray | None:
-    """Return the multipliers of all rows, those of inequalities with their right sign; None if any is missing."""
+    """Return the multipliers of all rows, with the right sign for inequalities; None if any is missing."""
     if not all(g.name in duals for g in sdp.rows):
         return None
     y = sdp.joined(duals)
@@ -94,7 +94,7 @@ def _multipliers(sdp: LinearSDP, duals: Mapping[str, Any]) -> np.ndarray | None:
 
 
 def _slack_multiplier(sdp: LinearSDP, duals: Mapping[str, Any]) -> sp.csr_array | None:
-    """Return the multiplier of K ⪰ 0 as it was given, or None where none was."""
+    """Return the given multiplier of K ⪰ 0, or None if there is none."""
     if sdp.cone not in duals:
         return None
     try:
@@ -108,10 +108,10 @@ def _slack_multiplier(sdp: LinearSDP, duals: Mapping[str, Any]) -> sp.csr_array 
 
 @dataclass(frozen=True, eq=False)
 class Face:
-    """The problem where its proofs are done: without the points that no constraint mentions, and on blocks.
+    """The program on which proofs are done: without the points that no constraint mentions, and on blocks.
 
-    ``original`` becomes ``seed`` by elimination and ``sdp`` by contraction, each where it applies; otherwise nothing
-    changes.
+    ``original`` becomes ``seed`` by elimination and ``sdp`` by contraction; a reduction that does not apply changes
+    nothing.
     """
 
     original: LinearSDP
@@ -133,7 +133,7 @@ class Face:
         return cls(sdp, seed, lift.contracted, lift)
 
     def lower_bound(self, y: np.ndarray, least: Least) -> tuple[float | None, str]:
-        """Return a number no feasible point goes below, from any multipliers y, and what it rests on.
+        """Return a lower bound on the optimum, from any multipliers y, and what it is based on.
 
         ``least`` is the least eigenvalue of the slack on blocks.
         """
@@ -160,7 +160,7 @@ class Face:
         return bound, f"dual value {value:.10g}{where}, trace {trace:g}, λmin of the slack {deficit:.1e}{least.basis}"
 
     def upper_bound(self, K: Matrix) -> float | None:
-        """Return the value of an exactly feasible point near K, or None where none can be made this way."""
+        """Return the value of an exactly feasible point near K, or None if this construction fails."""
         sdp = self.sdp
         if not len(sdp.b):
             return None
@@ -192,10 +192,10 @@ class Face:
 
     @cached_property
     def cost_rounding(self) -> float:
-        """What rounding can make of the costs on blocks, in the spectral norm.
+        """How much rounding can change the costs on blocks, in the spectral norm.
 
-        They are sums over blocks, and over eliminated points, of at most n terms each, in which large terms cancel
-        where points are tightly joined. The errors of a sum add up like the square root of the number of its terms.
+        These costs are sums over blocks and eliminated points, of at most n terms each, in which large terms cancel
+        where points are tightly joined. Errors grow like the square root of the number of terms.
         """
         if self.sdp is self.original:
             return 0.0
@@ -211,31 +211,31 @@ class Face:
         return 4 * float(np.finfo(float).eps) * float(np.sqrt(self.original.n)) * float(summed.max())
 
     def sensitivity(self, K: Matrix, y: np.ndarray, value: float) -> float:
-        """Return what the multipliers say the violations of K are worth."""
+        """Return what the violations of K are worth according to the multipliers."""
         near, y = self.point(K), self.multipliers(y)
         averaging = abs(self.sdp.value(near) - value)
         trace = max(0.0, float(self.sdp.slack(y).trace()))
         return averaging + float(abs(y) @ abs(self.sdp.residual(near))) - min(0.0, least_eigenvalue(near)[0]) * trace
 
     def slack_deficit(self, y: np.ndarray, least: Least) -> float:
-        """Return how far below zero S(y) goes; after elimination at most that far.
+        """Return how far below zero the eigenvalues of S(y) go, or an upper bound on it after elimination.
 
-        By the Schur complement xᵀSx ≥ x_lᵀ S_l x_l, with S_l the slack on the constrained points. Where that is large,
-        the slack on blocks stands for it, to which it tends as forced pairs stiffen it more and more.
+        By the Schur complement xᵀSx ≥ x_lᵀ S_l x_l, with S_l the slack on the constrained points. If S_l is large, the
+        slack on blocks is used instead, to which it tends as the forced pairs are stiffened.
         """
         if self.seed.n > DENSE_EIGENVALUES:
             return max(0.0, -least.value)
         return max(0.0, -least_eigenvalue(self.seed.slack(y))[0])
 
     def least_of_slack(self, y: np.ndarray, K: Matrix) -> Least:
-        """Return the least eigenvalue of the slack on blocks; for a solution K, its range is what belongs to it."""
+        """Return the least eigenvalue of the slack on blocks; for a solution K, the range of K is its eigenspace."""
         columns = None
         if isinstance(K, Congruence) and isinstance(near := self.point(K), Congruence):
             columns = near.factor()
         return least_eigenvalue(self.sdp.slack(self.multipliers(y)), columns)
 
     def point(self, K: Matrix) -> Matrix:
-        """Return a matrix on the constrained points, averaged over blocks; one of low rank stays a product."""
+        """Return a matrix on the constrained points, averaged over blocks; a matrix of low rank stays a product."""
         kept = np.arange(K.shape[0]) if self.seed is self.original else self.original.constrained_points
         blocks = np.arange(len(kept)) if self.lift is None else self.lift.blocks
         if len(blocks) == K.shape[0] == self.sdp.n and isinstance(K, np.ndarray):
@@ -254,7 +254,7 @@ def _dimacs_errors(
 ) -> tuple[float, ...]:
     """Return the six DIMACS errors of a primal-dual pair, with largest absolute entries in the denominators.
 
-    ``eigenvalue`` is the least one of K, Z the given multiplier of K ⪰ 0; without one the slack S(y) stands for it.
+    ``eigenvalue`` is the least eigenvalue of K and Z the given multiplier of K ⪰ 0; if it is None, S(y) is used.
     """
     sdp, slack = face.original, face.original.slack(y)
     size_b = 1 + float(abs(sdp.b).max(initial=0))

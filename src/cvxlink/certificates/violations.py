@@ -1,4 +1,4 @@
-"""What a declared program says about a point: its value and its violations."""
+"""Violations of a declared program at a point."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..numerics.separable import PropagatedLinks
 def checked_point(
     variables: Mapping[str, cp.Variable], values: Mapping[str, Any], keep_products: bool = False
 ) -> dict[str, Any]:
-    """Return the values of the variables as arrays of their shapes; matrices kept as products may stay so."""
+    """Return the values of the variables as arrays of the right shapes, or optionally as products."""
     point: dict[str, Any] = {}
     for name, variable in variables.items():
         if name not in values:
@@ -37,17 +37,19 @@ def checked_point(
         except (TypeError, ValueError) as error:
             raise InvalidInput(f"the value of {name} must be an array of numbers") from error
         if point[name].shape != variable.shape:
-            raise InvalidInput(f"{name} has the shape {variable.shape}, but its value {point[name].shape}")
+            raise InvalidInput(
+                f"{name} has the shape {variable.shape}, but its value has the shape {point[name].shape}"
+            )
     return point
 
 
 def violations_of(declaration: Declaration, point: dict[str, np.ndarray]) -> tuple[dict[str, float], float | None]:
-    """Return the largest violation of each group of constraints, and the least eigenvalue over semidefinite ones."""
+    """Return the largest violation of each group of constraints, and the least eigenvalue of semidefinite matrices."""
     violations: dict[str, float] = {}
     eigenvalues: list[float] = []
     for name, variable in declaration.variables.items():
         value = point[name]
-        # What the variable itself is declared to be, symmetric, non-negative, within bounds; CVXPY projects onto one.
+        # Attributes of the variable itself: symmetric, non-negative, bounded. CVXPY projects onto one of them only.
         lower, upper = variable.get_bounds()
         beyond = np.maximum(np.maximum(lower - value, value - upper), 0)
         outside = float(max(np.max(abs(value - variable.project(value))), np.max(beyond)))
@@ -72,7 +74,7 @@ def violations_of(declaration: Declaration, point: dict[str, np.ndarray]) -> tup
 
 
 def _violation(term: Any) -> Any:
-    """Return by how much a constraint is violated; for cones where CVXPY would ask a solver, by how much they miss."""
+    """Return the violation of a constraint; computed here for cones whose violation CVXPY would get from a solver."""
     if isinstance(term, cp.constraints.ExpCone):  # y exp(x/y) ≤ z
         x, y, z = (np.asarray(arg.value, dtype=float) for arg in term.args)
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):

@@ -1,1 +1,1 @@
-"""The flow of a solve, and the objects users hold: problems, plans, solutions, learnt kernels, ensembles."""
+"""The flow of a solve, and the objects users hold: problems, plans, solutions."""

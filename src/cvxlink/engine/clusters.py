@@ -1,4 +1,4 @@
-"""From what was learnt to labels: in the way of the method's paper, or in the way that is asked for."""
+"""From what was learnt to labels: as in the method's paper, or by another method on request."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..numerics.matrices import Congruence
 
 
 def cluster(solution: Any, n_clusters: int | None, method: str | None, random_state: Any, n_init: int) -> np.ndarray:
-    """Cluster a solution; warn where its links cannot be respected by so few clusters."""
+    """Cluster a solution; warn if the links cannot hold with this number of clusters."""
     if method is not None and method not in METHODS:
         raise InvalidInput(f"there is no clustering method {method!r}; there are {', '.join(METHODS)}")
     k = _number_of_clusters(solution, n_clusters, method)
@@ -23,7 +23,7 @@ def cluster(solution: Any, n_clusters: int | None, method: str | None, random_st
     if method is None:
         method = "kernel-kmeans" if solution.own_embedding is None else "kmeans"
     if not ways(solution):
-        _ = solution.stored_kernel  # the error says what is missing
+        _ = solution.stored_kernel  # raises an error that says what is missing
     if method not in ways(solution):
         name, yields = type(solution.problem).__name__, solution.problem.about.yields
         raise InvalidInput(
@@ -43,18 +43,18 @@ def cluster(solution: Any, n_clusters: int | None, method: str | None, random_st
         return kmeans(solution.embedding, k, random_state, n_init, weights)
     rng = as_generator(random_state)
     options: dict[str, Any] = {"n_init": n_init, "weights": weights}
-    if solution.own_embedding is not None:  # what the program found is one more place to start from
+    if solution.own_embedding is not None:  # the embedding gives one more starting point
         options["start"] = kmeans(solution.embedding, k, rng, n_init, weights)
     learnt: dict[str, Any] = (
         {"factor": solution.factor} if isinstance(solution.stored_kernel, Congruence) else {"kernel": solution.kernel}
     )
     at = places(k=k, **learnt)
     found = int(at.max()) + 1
-    if found < k <= len(at):  # k-means would tear apart what is at one place
+    if found < k <= len(at):  # k-means would separate points at the same place
         warnings.warn(
-            f"the kernel puts the points at {found} place{'s' if found > 1 else ''}, so there are not {k} clusters but "
-            f"fewer; it has together what no cannot-link keeps apart: give more of these, or take a method that weighs "
-            f"links against the graph, as SRCP does",
+            f"The kernel maps all points to {found} distinct place{'s' if found > 1 else ''}, so only {found} "
+            f"cluster{'s exist' if found > 1 else ' exists'}. Add cannot-links, or use a method that trades links off "
+            f"against the graph, such as SRCP.",
             LinkWarning,
             stacklevel=4,
         )
@@ -79,18 +79,18 @@ def ways(solution: Any) -> list[str]:
 
 
 def _number_of_clusters(solution: Any, n_clusters: int | None, method: str | None) -> int:
-    """Return how many clusters are wanted: what was asked for, or what the problem was declared for."""
+    """Return the number of clusters: the requested one, or the one the problem was declared for."""
     name, declared = type(solution.problem).__name__, getattr(solution.problem, "n_clusters", None)
     if n_clusters is None:
         if declared is None:
-            raise InvalidInput(f"{name} does not know how many clusters there are: cluster(n_clusters=3)")
+            raise InvalidInput(f"{name} does not know how many clusters there are; call cluster(n_clusters=…)")
         return int(declared)
     k = as_count(n_clusters, "n_clusters", 1)
     if declared is not None and k != declared and method in (None, "cut", "argmax"):
         named = hasattr(solution.problem, "classes")
-        how = "it has as many as there are classes in the labels" if named else f"give it n_clusters={k}"
+        how = "it has one cluster per class of the labels" if named else f"declare it with n_clusters={k}"
         others = [way for way in ways(solution) if way not in ("cut", "argmax", solution.problem.about.cluster)]
-        instead = f", or name a method: {' or '.join(map(repr, others))}" if others else ""
+        instead = f", or pass method={' or '.join(map(repr, others))}" if others else ""
         raise InvalidInput(f"this {name} is for {declared} clusters, not {k}; {how}{instead}")
     return k
 
@@ -99,8 +99,10 @@ def _warn_of_links(links: Any, k: int) -> None:
     if isinstance(links, Links) and links.contradiction() is None:
         least = links.least_clusters()
         if least > k:
-            trouble = f"the cannot-links need at least {least} clusters; with {k} some are broken"
+            trouble = f"the cannot-links need at least {least} clusters; with {k} some will be broken"
             warnings.warn(trouble, LinkWarning, stacklevel=4)
         elif links.n_blocks < k <= links.n:
-            trouble = f"the must-links leave {links.n_blocks} blocks; with {k} clusters some of them are broken"
+            trouble = (
+                f"the must-links leave only {links.n_blocks} blocks; with {k} clusters some must-links will be broken"
+            )
             warnings.warn(trouble, LinkWarning, stacklevel=4)

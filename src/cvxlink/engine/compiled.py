@@ -1,7 +1,7 @@
-"""Programs that are compiled once and solved many times, with other numbers: bounds, weights, mu.
+"""Programs that are compiled once and solved many times with different numbers: bounds, weights, mu.
 
-CVXPY then only puts new values for its parameters into the matrices it compiled (Agrawal, Amos, Barratt, Boyd, Diamond
-& Kolter 2019, "disciplined parametrized programming"), and a solver that can starts from its last answer.
+CVXPY then only updates the parameters in the compiled matrices (Agrawal, Amos, Barratt, Boyd, Diamond & Kolter 2019,
+"disciplined parametrized programming"), and a solver with warm start begins at its last answer.
 """
 
 from __future__ import annotations
@@ -31,11 +31,13 @@ class Prepared:
     def __init__(self, problem: Formulation, options: Options) -> None:
         name = type(problem).__name__
         if not problem.adjustable:
-            raise FormUnavailable(f"{name} has no numbers that may change in a compiled program; make a new problem")
+            raise FormUnavailable(
+                f"{name} has no numbers that can change in a compiled program; make a new problem instead"
+            )
         self.problem, self.accuracy = problem, options.accuracy
         solver = options.solver
         self.solver, self.why = (
-            (require_solver(solver), "as asked for") if solver else choose_solver(checked_program(problem))
+            (require_solver(solver), "as requested") if solver else choose_solver(checked_program(problem))
         )
         self.options = solver_options(self.solver, options.accuracy, None, options.solver_options or {})
         self._parameters: dict[str, cp.Parameter] = {}
@@ -46,8 +48,8 @@ class Prepared:
         assert self._compiled.is_dpp()
 
     def _stand_in(self, name: str, value: Any) -> Any:
-        """Return the CVXPY parameter that stands for a number, or for several, of the formulation."""
-        if not np.size(value):  # of links there are none, for example
+        """Return the CVXPY parameter that stands for one or more numbers of the formulation."""
+        if not np.size(value):  # for example, no links
             return value
         if name not in self._parameters:
             positive = bool(np.min(value) >= 0)
@@ -55,12 +57,12 @@ class Prepared:
         return self._parameters[name]
 
     def solve(self, strict: bool = True, verbose: bool = False, **changes: Any) -> Solution:
-        """Solve with other numbers, fields of the problem by name; those not named stay as they were at first."""
+        """Solve with other values for fields of the problem; fields that are not given keep their original values."""
         for field in changes:
             if field not in self.problem.adjustable:
                 raise InvalidInput(
-                    f"{field!r} cannot change in a compiled program; {', '.join(self.problem.adjustable)} can, for "
-                    f"anything else make a new problem",
+                    f"{field!r} cannot change in a compiled program; {', '.join(self.problem.adjustable)} can. For "
+                    f"other changes make a new problem",
                     field,
                 )
         problem = replace(self.problem, **changes)  # type: ignore[type-var]
@@ -68,7 +70,7 @@ class Prepared:
             value = getattr(problem, name)
             if np.shape(value) != parameter.shape:
                 raise InvalidInput(
-                    "these numbers make another program, not the same with other numbers; make a new problem"
+                    "these values change the shape of the program, not just its numbers; make a new problem"
                 )
             parameter.value = value
         raw = call_cvxpy(self._declaration, self.solver, {**self.options, "warm_start": True}, verbose, self._compiled)

@@ -1,7 +1,7 @@
 r"""The resampling ensemble: many links, a few at a time.
 
-A program that enforces links grows with them. The paper on KP suggests to draw bootstrap subsets of the links, solve
-for each, and combine. Here the kernels are averaged, through their factors:
+A program that enforces links grows with their number. The KP paper suggests drawing bootstrap subsets of the links,
+solving for each, and combining the results. Here the kernels are averaged through their factors:
 
 .. math:: K = \frac1S \sum_s B_s B_s^\top = B B^\top, \qquad B = \frac{1}{\sqrt S} (B_1, \dots, B_S).
 """
@@ -28,13 +28,13 @@ from .formulation import Formulation
 from .learnt import Learnt
 from .learnt_kernel import LearntKernel
 
-# Draws of one subset before giving up on finding one that a formulation can take.
+# Draws before giving up on finding a subset that the formulation accepts.
 MOST_DRAWS = 100
 
 
 @dataclass(frozen=True, eq=False)
 class Member:
-    """One subset of the links and what was learnt from it."""
+    """A subset of the links and the kernel learnt from it."""
 
     links: Links
     status: Status
@@ -80,37 +80,37 @@ def solve_resampled(
     count, n_links = as_count(n_subsets, "n_subsets", 1), as_count(n_links, "n_links", 1)
     if not problem.about.kernel:
         raise InvalidInput(
-            f"{type(problem).__name__} yields no kernels to average; it takes all links at once: solve()"
+            f"{type(problem).__name__} yields no kernels to average; use solve(), which takes all links at once"
         )
     if not len(problem.links):
         raise InvalidInput("there are no links to draw from")
     if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral) or n_jobs == 0):
         raise InvalidInput(f"n_jobs must be None or a whole number other than 0, not {n_jobs!r}")
     rng = as_generator(random_state)
-    # Everything random is drawn here, so the result does not depend on who computes what.
+    # Everything random is drawn here, so the result does not depend on how the work is shared.
     problems = [_subproblem(problem, n_links, rng) for _ in range(count)]
     jobs = None if n_jobs is None else min(int(n_jobs), count)
     members = Parallel(n_jobs=jobs)(delayed(_member)(subproblem, options) for subproblem in problems)
     short = sum(member.status is not Status.OPTIMAL for member in members)
     if short:
-        warnings.warn(f"{short} of {count} kernels are less accurate than asked for", InaccurateWarning, stacklevel=3)
+        warnings.warn(f"{short} of {count} kernels are less accurate than requested", InaccurateWarning, stacklevel=3)
     return Ensemble(problem, tuple(members))
 
 
 def _subproblem(problem: Any, n_links: int, rng: np.random.Generator) -> Any:
-    """Draw links until the formulation takes them: KP needs one in every component of the graph."""
+    """Draw links until the formulation accepts them: KP needs one in every component of the graph."""
     refusal = None
     for _ in range(MOST_DRAWS):
         try:
             return replace(problem, links=problem.links.bootstrap(n_links, rng))
         except InvalidInput as error:
             refusal = error
-    raise InvalidInput(f"subsets of {n_links} links do not do; draw more for each: {refusal}") from refusal
+    raise InvalidInput(f"subsets of {n_links} links are too small; raise n_links: {refusal}") from refusal
 
 
 def _member(problem: Any, options: dict[str, Any]) -> Member:
-    # One thread each: sums then come in the same order whether many are solved at once or one after the other.
+    # One thread each, so that sums are computed in the same order whether or not members are solved in parallel.
     with warnings.catch_warnings(), threads_for(1):
-        warnings.simplefilter("ignore", InaccurateWarning)  # said once, for all of them
+        warnings.simplefilter("ignore", InaccurateWarning)  # one warning for all of them
         solution = problem.solve(**options)
         return Member(problem.links, solution.status, solution.value, solution.certificate, solution.factor)

@@ -1,7 +1,7 @@
-"""Programs out to files, and results back in: compile, write, and later read, lift, certify.
+"""Export programs to files and bring results back: compile and write, later read, lift and certify.
 
-Beside the file of a program lies another, with ``.lift`` added to its name, that remembers the problem it was made of.
-A result computed anywhere can then be brought back as a :class:`~cvxlink.Solution` of that problem.
+Next to the file of a program is a second file, with ``.lift`` added to its name, that stores the original problem. A
+result computed anywhere can then be brought back as a :class:`~cvxlink.Solution` of that problem.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from .solution import Solution
 from .solve import finished
 
 WRITERS = {".dat-s": write_sdpa, ".cbf": write_cbf}
-# A result that is further off than this is not one of this program.
+# A result that violates the program by more than this belongs to another program.
 FITS = 1e-2
 
 
 def export(problem: Formulation, path: Any, form: str | None = None, presolve: bool = True) -> Path:
-    """Write the program that a solver would be given to a file; see :meth:`cvxlink.Problem.export`."""
+    """Write the program that a solver would get to a file; see :meth:`cvxlink.Problem.export`."""
     path = as_path(path)
     suffix = format_of(path)
     compiled = _Compiled.of(problem, form, presolve)
@@ -42,27 +42,27 @@ def export(problem: Formulation, path: Any, form: str | None = None, presolve: b
         remembered = pickle.dumps((compiled.digest, problem, form, presolve))
     except Exception as error:  # pickling runs the code of whatever objects the problem holds
         raise InvalidInput(
-            f"the problem cannot be kept beside its program, as it cannot be pickled: {error}"
+            f"the problem cannot be stored next to its program because it cannot be pickled: {error}"
         ) from error
     try:
         WRITERS[suffix](compiled.eliminated.program, path)
         _lift(path).write_bytes(remembered)
     except OSError as error:
-        raise InvalidInput(f"{path} cannot be written: {error.strerror}; name another place") from error
+        raise InvalidInput(f"{path} cannot be written: {error.strerror}; choose another path") from error
     return path
 
 
 def bring_back(program: Any, result: Any, accuracy: float | None = DEFAULT_ACCURACY, strict: bool = True) -> Solution:
-    """Return a result that was computed elsewhere as a solution of the problem it belongs to: lifted and certified.
+    """Return a result that was computed elsewhere as a lifted and certified solution of its problem.
 
     Parameters
     ----------
     program : path
-        The file that :meth:`cvxlink.Problem.export` wrote; what is read is the file beside it, ``.lift`` added to its
-        name. As that is a pickle, open only those you trust.
+        The file that :meth:`cvxlink.Problem.export` wrote. The file next to it, with ``.lift`` added to the name, is
+        read; it is a pickle, so open only files you trust.
     result : path
-        As CSDP and DSDP write it, x in the first line and then lines "matrix block i j value" with X as matrix 1 and Y
-        as matrix 2, or as SDPA does.
+        In the format of CSDP and DSDP (x in the first line, then lines "matrix block i j value" with X as matrix 1 and
+        Y as matrix 2) or in that of SDPA.
     accuracy, strict
         As in :meth:`cvxlink.Problem.solve`.
     """
@@ -72,34 +72,34 @@ def bring_back(program: Any, result: Any, accuracy: float | None = DEFAULT_ACCUR
         digest, problem, form, presolve = pickle.loads(_lift(path).read_bytes())
     except FileNotFoundError:
         raise InvalidFile(
-            f"there is no {_lift(path)}, which export wrote beside the program; keep the two together"
+            f"there is no {_lift(path)}, which export() wrote next to the program; keep the two together"
         ) from None
-    except Exception as error:  # a pickle that was cut short or is none may raise anything
-        raise InvalidFile(f"{_lift(path)} is not what export wrote beside the program: {error}") from error
+    except Exception as error:  # a truncated or invalid pickle may raise anything
+        raise InvalidFile(f"{_lift(path)} is not the file that export() wrote next to the program: {error}") from error
     if not isinstance(problem, Formulation):
-        raise InvalidFile(f"{_lift(path)} is not what export wrote beside the program")
+        raise InvalidFile(f"{_lift(path)} is not the file that export() wrote next to the program")
     compiled = _Compiled.of(problem, form, presolve)
     if compiled.digest != digest:
-        raise InvalidFile(f"{path.name} was exported by other versions of cvxlink or CVXPY; export it again")
+        raise InvalidFile(f"{path.name} was exported by another version of cvxlink or CVXPY; export it again")
     found = read_result(result, compiled.eliminated.program)
     _require_fit(found, compiled.eliminated.program, result)
     return compiled.solution(found, result, accuracy, strict)
 
 
 def as_path(given: Any) -> Path:
-    """Return a path, or say that it is none."""
+    """Return a path, or raise if it is not one."""
     try:
         return Path(given)
     except TypeError:
-        raise InvalidInput(f"a path is wanted, not {given!r}") from None
+        raise InvalidInput(f"expected a path, not {given!r}") from None
 
 
 def format_of(path: Path) -> str:
-    """Return the suffix that tells the format of a program."""
+    """Return the suffix that determines the format of a program."""
     for suffix in WRITERS:
         if path.name.endswith(suffix):
             return suffix
-    raise InvalidInput(f"{path.name}: programs are kept in files named {' or '.join('*' + end for end in WRITERS)}")
+    raise InvalidInput(f"{path.name}: the name of a program file must be {' or '.join('*' + end for end in WRITERS)}")
 
 
 def _lift(path: Path) -> Path:
@@ -119,7 +119,7 @@ class _Compiled:
 
     @classmethod
     def of(cls, problem: Formulation, form: str | None, presolve: bool) -> _Compiled:
-        # Any solver will do: the program is the same for all.
+        # Any solver will do, since the program is the same for all.
         plan = make_plan(problem, Options("CLARABEL", form, presolve))
         declaration = plan.program.declaration
         compiled = declaration.to_cvxpy()
@@ -127,8 +127,8 @@ class _Compiled:
         if order > LARGEST_SQUARE:
             name = type(problem).__name__
             raise SolverUnavailable(
-                f"{name} has quadratic terms, one of which would be a dense block of order {order} in a file of "
-                f"semidefinite programs (at most {LARGEST_SQUARE}); take fewer points"
+                f"{name} has a quadratic term that would become a dense block of order {order} in a semidefinite "
+                f"program (at most {LARGEST_SQUARE}); use fewer points"
             )
         try:
             data, chain, inverse = compiled.get_problem_data(solver=ConeProgramSolver())
@@ -143,7 +143,7 @@ class _Compiled:
 
     @property
     def digest(self) -> str:
-        """What tells this program from others."""
+        """A fingerprint of the program."""
         program, found = self.eliminated.program, hashlib.sha256()
         for part in (program.c, program.A.indptr, program.A.indices, np.round(program.A.data, 9), program.b.round(9)):
             found.update(np.ascontiguousarray(part).astype(float).tobytes())
@@ -157,7 +157,7 @@ class _Compiled:
 
 
 def _require_fit(result: Result, program: ConeProgram, path: Path) -> None:
-    """Raise if a result violates the equations of the dual, or the cones, by so much that it must be another one's."""
+    """Raise if a result violates the dual equations or the cones so much that it must belong to another program."""
     off = float(abs(program.A.T @ result.Z - program.c).max(initial=0.0)) / (1 + float(abs(program.c).max(initial=0.0)))
     slack = program.A @ result.x + program.b
     size = 1 + float(abs(program.b).max(initial=0.0))
@@ -168,5 +168,5 @@ def _require_fit(result: Result, program: ConeProgram, path: Path) -> None:
             off = max(off, -float(np.linalg.eigvalsh(block)[0]) / size)
     if off > FITS:
         raise InvalidFile(
-            f"{path.name} does not fit the program, it is off by {off:.1g}; it is cut short, or of another program"
+            f"{path.name} does not fit the program: it is off by {off:.1g}; it is cut short or from another program"
         )

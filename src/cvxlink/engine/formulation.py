@@ -1,4 +1,4 @@
-"""What a formulation may say about its program, besides declaring it."""
+"""What a formulation may provide besides the declaration of its program."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .sampling import require_agreement
 
 
 class Formulation(Declared):
-    """A declared program, and what its author knows about it. :class:`~cvxlink.Problem` adds solving."""
+    """A declared program and what its author knows about it; :class:`~cvxlink.Problem` adds solving."""
 
     prefers: ClassVar[str | None] = None
     adjustable: ClassVar[tuple[str, ...]] = ()
@@ -29,42 +29,42 @@ class Formulation(Declared):
 
     @cached_property
     def program(self) -> Program:
-        """The declared program, as declaration and as data; it is read once."""
+        """The declared program, as declaration and as data; it is read only once."""
         return DeclaredProgram(self)
 
     @property
     def equivalents(self) -> Mapping[str, Formulation]:
         """Other programs with the same optimum, by the name of the form.
 
-        Such a program has the variables of this one, under the same names, and may have more; otherwise
-        :meth:`point_from` says how to come back.
+        Each has the variables of this program under the same names, and may have more; otherwise override
+        :meth:`point_from`, which leads back.
         """
         return {}
 
     def point_from(
         self, form: str, values: Mapping[str, Any], duals: Mapping[str, Any]
     ) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return variables and multipliers of this program from those of an equivalent one: those of the same names."""
+        """Return variables and multipliers of this program from those of an equivalent one; by default, by name."""
         return _named(values, self.declaration.variables), _named(duals, self.declaration.constraints)
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Sentences that ``explain()`` says besides the plan."""
+        """Sentences that ``explain()`` shows with the plan."""
         return ()
 
     def learnt(self, values: Arrays) -> Learnt:
-        """Return what a solution means for clustering: the one square symmetric variable is a kernel, if there is one.
+        """Return what a solution means for clustering; by default, a single symmetric variable is the kernel.
 
-        ``values["K"]`` is an array; ``values.stored["K"]`` may be a product that is cheaper to work with.
+        ``values["K"]`` is an array; ``values.stored["K"]`` may be a product, which is cheaper to work with.
         """
         square = [name for name, v in declared_variables(self).items() if v.ndim == 2 and v.is_symmetric()]
         return Learnt(kernel=values.stored[square[0]] if len(square) == 1 else None)
 
     def point_of_clustering(self, labels: Any) -> dict[str, Any] | None:
-        """Return the variables that a clustering stands for, where it is a point of the program.
+        """Return a clustering as a point of the program, or None if that is not possible.
 
-        For a program without data of a special kind, in one symmetric matrix, that is the kernel of the clustering: 1
-        within clusters and 0 between.
+        For a program in one symmetric matrix, without data of a special kind, it is the kernel of the clustering: 1
+        within clusters and 0 between them.
         """
         (name, variable), *others = declared_variables(self).items()
         special = isinstance(self.program, SpecialProgram) and self.program.proof is not None
@@ -75,7 +75,7 @@ class Formulation(Declared):
 
 
 def checked_program(problem: Formulation) -> Program:
-    """Return the program of a problem; data that the formulation supplies are first compared with its declaration."""
+    """Return the program of a problem, after comparing data that the formulation supplies with its declaration."""
     if "_checked_program" not in problem.__dict__:
         program = problem.program
         if not isinstance(program, Program):

@@ -1,4 +1,4 @@
-"""What a solution means for clustering, in the words of the formulation."""
+"""What a solution means for clustering, as the formulation defines it."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ from ..numerics.matrices import Matrix
 
 @dataclass(frozen=True, eq=False)
 class Learnt:
-    """What a formulation makes of its variables. Anything may be left out, and given as a function if it is costly.
+    """What a formulation derives from its variables. Every field is optional; a costly one may be a function.
 
     Parameters
     ----------
     kernel : matrix or function
         The kernel, n × n, an array or a product.
     embedding : array or function
-        The points in feature space, one row each, where the method has coordinates of its own.
+        The points in feature space, one row each, if the method has its own coordinates.
     affinity : array, sparse matrix or function
-        What spectral clustering works on, where it is not the kernel without its negative entries. A function is given
-        the number of clusters, or None where that is not known yet.
+        The input of spectral clustering, if it is not the kernel without its negative entries. A function gets the
+        number of clusters, or None if that is not known yet.
     propagated : matrix or function
-        What the links say about every pair of points, where they are propagated.
+        What the links imply for every pair of points, if the method propagates links.
     scores : array or function
-        One row per point and one column per class, where labels are propagated.
+        One row per point and one column per class, if the method propagates labels.
     classes : array
         The names of the classes, one per column of the scores.
     weights : array
-        What each point weighs in k-means; all alike by default.
+        The weight of each point in k-means; equal by default.
     measures : mapping or function
         Further numbers about the solution, by name.
     propagation : tuple of three matrices
-        Propagation within the graph and into it, P_GG and P_GH, and the null vectors of I − P_GG as columns: what a
-        stationary labelling does not change under.
+        Propagation within the graph and into it, P_GG and P_GH, and the null vectors of I − P_GG as columns. They
+        define which labelings are stationary; see :func:`cvxlink.stationarity`.
     """
 
     kernel: Matrix | Callable[[], Matrix] | None = None
@@ -50,10 +50,10 @@ class Learnt:
     propagation: tuple[Any, Any, np.ndarray] | Callable[[], Any] | None = None
 
     def get(self, name: str) -> Any:
-        """Return one of these, computed if it was given as a function."""
+        """Return a field, computed if it was given as a function."""
         value = getattr(self, name)
         return value() if callable(value) else value
 
     def affinity_for(self, n_clusters: int | None) -> Any:
-        """Return the affinity for so many clusters, or None where the method has none of its own."""
+        """Return the affinity for a number of clusters, or None if the method has none of its own."""
         return self.affinity(n_clusters) if callable(self.affinity) else self.affinity

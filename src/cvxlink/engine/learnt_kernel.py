@@ -1,13 +1,13 @@
-r"""A learnt kernel: clustering it, and carrying it over to points that come later.
+r"""A learnt kernel: clustering it, and extending it to points that come later.
 
 With the old points I as the known ones and the new points O as the unknown ones of a graph over both, the harmonic
 extension of the factor B of :math:`K_{II}` is that of the kernel (Hu et al. 2010, equations (9) and (10)):
 
 .. math:: K_{\mathrm{full}} = Q K_{II} Q^\top, \qquad Q = \begin{pmatrix} I \\ -L_{OO}^{-1} L_{OI} \end{pmatrix}.
 
-Online (Table II) the points come one by one, each as the only unknown one: its row is :math:`-L_{iI} B / L_{ii}`, and
-it is an old point from then on. Alone, each point has that same row in the graph of the old points and itself: what
-becomes of it does not depend on the other new points, nor on their order.
+Online (Table II) the points come one by one, each as the only unknown point: its row is :math:`-L_{iI} B / L_{ii}`, and
+from then on it counts as an old point. Alone, each point gets that row in the graph of the old points and itself, so
+its result does not depend on the other new points or their order.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ from .clusters import cluster
 from .formulation import Formulation
 from .learnt import Learnt
 
-# New points that each come alone are taken in portions, as many as have so many distances to old ones: 40 MB an array.
+# New points that come alone are handled in portions with this many distances to old points: 40 MB per array.
 DISTANCES_AT_ONCE = 5_000_000
 
 
 class LearntKernel(ABC):
-    """A kernel on points of a graph, learnt by some method: what it offers for clustering and for new points.
+    """A kernel on the points of a graph, with methods for clustering and for new points.
 
-    The kernel is kept as a product where it came as one; the n × n array is built when ``kernel`` is asked for.
+    A kernel that was computed as a product is kept as one; the n × n array is built when ``kernel`` is accessed.
     """
 
     problem: Formulation
@@ -50,29 +50,29 @@ class LearntKernel(ABC):
     @cached_property
     @abstractmethod
     def learnt(self) -> Learnt:
-        """What was learnt: kernel, embedding, affinity, scores, each where there is one."""
+        """What was learnt: kernel, embedding, affinity and scores, as far as they exist."""
 
     def __getstate__(self) -> dict[str, Any]:
-        # What the formulation makes of its variables holds functions, and can be made again.
+        # It may hold functions, which cannot be pickled, and can be computed again.
         return {name: value for name, value in self.__dict__.items() if name != "learnt"}
 
     @cached_property
     def stored_kernel(self) -> Matrix:
-        """The kernel as it is kept: an array, or a product."""
+        """The kernel as it is stored: an array or a product."""
         kernel = self.learnt.get("kernel")
         if kernel is None:
             name, about = type(self.problem).__name__, self.problem.about
             if about.kernel:
                 raise CvxlinkError(
-                    f"{name} learns no kernel, as it has no single symmetric matrix variable; override learnt(values) "
-                    f"to say what there is to cluster"
+                    f"{name} learns no kernel because it does not have exactly one symmetric matrix variable; override "
+                    f"learnt(values) to say what to cluster"
                 )
-            raise CvxlinkError(f"{name} yields {about.yields} and no kernel; cluster() without a method is its own way")
+            raise CvxlinkError(f"{name} yields {about.yields} and no kernel; call cluster() without a method")
         return kernel
 
     @cached_property
     def own_embedding(self) -> np.ndarray | None:
-        """The embedding of a method that has one of its own."""
+        """The embedding, if the method has its own."""
         return self.learnt.get("embedding")
 
     @property
@@ -82,26 +82,26 @@ class LearntKernel(ABC):
 
     @cached_property
     def kernel(self) -> np.ndarray:
-        """The learnt kernel K, n × n; refused where it would take gigabytes."""
+        """The learnt kernel K, n × n; an error if it would take gigabytes."""
         n = self.stored_kernel.shape[0]
         if isinstance(self.stored_kernel, Congruence) and n > LARGEST_ARRAY:
             raise InvalidInput(
                 f"the kernel of {n} points would take {8 * n * n / 1e9:.0f} GB as an array; with B = solution.factor "
-                f"it is B @ B.T, and (B[i] * B[j]).sum(axis=-1) are entries of it"
+                f"it is B @ B.T, and its entries are (B[i] * B[j]).sum(axis=-1)"
             )
         return as_dense(self.stored_kernel)
 
     @cached_property
     def factor(self) -> np.ndarray:
-        """A factor B, n × r, with K = BBᵀ, its columns in order of decreasing eigenvalue; negligible ones are dropped.
+        """A factor B, n × r, with K = BBᵀ and columns by decreasing eigenvalue, without negligible ones.
 
-        Where the kernel is kept as a product, this never forms it.
+        If the kernel is kept as a product, the n × n array is never formed.
         """
         return kernel_factor(self.stored_kernel)
 
     @property
     def rank(self) -> int:
-        """The numerical rank of the kernel: eigenvalues above 1e-6 of the largest."""
+        """The numerical rank of the kernel: the number of eigenvalues above 1e-6 times the largest."""
         eigenvalues = np.linalg.svd(self.factor, compute_uv=False) ** 2
         return int((eigenvalues > 1e-6 * eigenvalues.max(initial=0)).sum())
 
@@ -112,30 +112,30 @@ class LearntKernel(ABC):
 
     @property
     def affinity(self) -> np.ndarray:
-        """What spectral clustering works on: the method's own affinity, or the kernel without its negative entries."""
+        """The input of spectral clustering: the method's own affinity, or the kernel without its negative entries."""
         return self.affinity_for(None)
 
     def affinity_for(self, n_clusters: int | None) -> np.ndarray:
-        """Return the affinity for so many clusters, where the method makes a difference (MinKL does)."""
+        """Return the affinity for a number of clusters, on which it may depend (for MinKL it does)."""
         own = self.learnt.affinity_for(n_clusters)
         if own is None and self.learnt.kernel is None:
             raise InvalidInput(
                 f"{type(self.problem).__name__} yields {self.problem.about.yields} and no affinity of its own; "
-                f"that of the graph is graph.W, and NCuts clusters it"
+                f"the affinity of the graph is graph.W, and NCuts clusters it"
             )
         return np.maximum(self.kernel, 0) if own is None else own
 
     @property
     def weights(self) -> np.ndarray | None:
-        """What points weigh in k-means; None if all weigh the same."""
+        """The weights of the points in k-means; None if all are equal."""
         return self.learnt.weights
 
     @property
     def scores(self) -> np.ndarray:
-        """What speaks for each class at each point, n × classes, where labels were propagated."""
+        """The score of each class at each point, n × classes, for methods that propagate labels."""
         scores = self.learnt.get("scores")
         if scores is None:
-            raise InvalidInput(f"{type(self.problem).__name__} has no scores for classes; GFHF and LLGC have")
+            raise InvalidInput(f"{type(self.problem).__name__} has no scores for classes; GFHF and LLGC do")
         return scores
 
     def cluster(
@@ -143,49 +143,55 @@ class LearntKernel(ABC):
     ) -> np.ndarray:
         """Return labels 0 … n_clusters − 1.
 
-        The number may be left out where the problem knows it: NCuts, SSKK, CSC, and the methods that start from labels.
-
-        ``method`` is "kernel-kmeans", "spectral", "kmeans" (on the embedding), "cut" (the sign of the one column of an
-        embedding; k-means if it has more) or "argmax" (the class with the largest score); by default the paper's own,
-        and k-means where the method has an embedding of its own.
+        Parameters
+        ----------
+        n_clusters : int, optional
+            Not needed if the problem knows it: NCuts, SSKK, CSC, and the methods that start from labels.
+        method : str, optional
+            "kernel-kmeans", "spectral", "kmeans" (on the embedding), "cut" (the sign of a single-column embedding;
+            k-means if it has more columns) or "argmax" (the class with the largest score). By default the method of the
+            paper; if it names none, k-means on the method's own embedding or else kernel k-means.
+        random_state : None, int or numpy generator
+        n_init : int
+            Restarts of k-means; the best is kept.
         """
         return cluster(self, n_clusters, method, random_state, n_init)
 
     def extend(self, X_new: Any, online: bool = False, unit_length: bool = False, *, alone: bool = False) -> Extension:
-        """Carry the kernel over to new points, without learning it again; the old points stay where they are.
+        """Extend the kernel to new points without learning it again; the old points stay where they are.
 
         Parameters
         ----------
         X_new : array, m × d
             New points, in the coordinates of the old ones.
         online : bool
-            Let the points come one at a time, each seeing only those before it (Table II of Hu et al. 2010), instead
-            of all at once (equations (9) and (10)).
+            Add the points one at a time, each seeing only those before it (Table II of Hu et al. 2010), instead of all
+            at once (equations (9) and (10)).
         unit_length : bool
             Scale the new points to unit length in feature space; the paper does not.
         alone : bool
-            Let each point come as the only one, so that its place depends neither on the other new points nor on their
-            order; not together with ``online``.
+            Add each point as if it were the only new one, so that its place depends neither on the other new points
+            nor on their order. Cannot be combined with ``online``.
         """
         return extend(self, X_new, online, unit_length, alone)
 
 
 @dataclass(frozen=True, eq=False)
 class Extension(LearntKernel):
-    """A learnt kernel on old and new points; old ones first.
+    """A learnt kernel on old and new points; the old points come first.
 
     Attributes
     ----------
     solution : LearntKernel
-        What was extended.
+        The solution that was extended.
     graph : Graph
         The graph over old and new points.
     embedding : array
-        One row a point; the rows of old points are those of ``solution.embedding``.
+        One row per point; the rows of old points are those of ``solution.embedding``.
     online : bool
-        Whether the points came one at a time.
+        Whether the points were added one at a time.
     alone : bool
-        Whether each point came as the only one; in ``graph`` new points then have no edges between them.
+        Whether each point was added as if it were the only new one; ``graph`` then has no edges between new points.
     """
 
     solution: LearntKernel = field(repr=False)
@@ -196,7 +202,7 @@ class Extension(LearntKernel):
 
     @property
     def problem(self) -> Formulation:  # type: ignore[override]
-        """The problem the kernel was learnt by."""
+        """The problem that the kernel was learnt from."""
         return self.solution.problem
 
     @property
@@ -210,18 +216,18 @@ class Extension(LearntKernel):
 
     @cached_property
     def factor(self) -> np.ndarray:
-        """A factor B with K = BBᵀ; its first rows are those of the old points, as they were."""
+        """A factor B with K = BBᵀ; its first rows are the unchanged rows of the old points."""
         return self.rows
 
     @property
     def weights(self) -> np.ndarray | None:
-        """Points weigh their degrees if those of the solution do."""
+        """The degrees of the points if the solution has weights; otherwise None."""
         return None if self.solution.weights is None else self.graph.degrees
 
     @property
     def scores(self) -> np.ndarray:
-        """Scores for each class, as shares, of old and new points."""
-        _ = self.solution.scores  # says so if there are none
+        """The share of each class at each old and new point."""
+        _ = self.solution.scores  # raises if there are none
         return self.rows
 
     @cached_property
@@ -232,7 +238,7 @@ class Extension(LearntKernel):
     def predict(self, labels: Any) -> np.ndarray:
         """Return a label for each new point: that of the nearest cluster mean of the old points.
 
-        ``labels`` are those of the old points, for instance from ``solution.cluster``; -1 means unknown.
+        ``labels`` are the labels of the old points, for instance from ``solution.cluster``; -1 means unknown.
         """
         return _nearest_mean(self.rows[: self.n_old], labels)(self.rows[self.n_old :])
 
@@ -244,7 +250,7 @@ def extend(
     graph, new = _checked(solution, X_new)
     online, unit_length, alone = as_flag(online, "online"), as_flag(unit_length, "unit_length"), as_flag(alone, "alone")
     if online and alone:
-        raise InvalidInput("online points see those before them and points alone do not; give online or alone")
+        raise InvalidInput("online and alone exclude each other; give online or alone")
     if alone:
         grown, rows = _extend_alone(solution, graph, new)
     else:
@@ -258,8 +264,8 @@ def extend(
 def predict_alone(solution: LearntKernel, X_new: Any, labels: Any) -> np.ndarray:
     """Return a label for each new point as if it were the only one; memory grows with the old points alone.
 
-    It is that of the nearest cluster mean of the old points, as in :meth:`Extension.predict`. With None for the labels
-    of the old points it is the number of the class with the largest share, for methods whose embedding are such.
+    It is the label of the nearest cluster mean of the old points, as in :meth:`Extension.predict`. If ``labels`` is
+    None, it is the number of the class with the largest share, for methods whose embedding consists of shares.
     """
     graph, new = _checked(solution, X_new)
     choose: Callable[[np.ndarray], np.ndarray] = _largest_share
@@ -269,13 +275,13 @@ def predict_alone(solution: LearntKernel, X_new: Any, labels: Any) -> np.ndarray
 
 
 def _checked(solution: LearntKernel, X_new: Any) -> tuple[Graph, np.ndarray]:
-    """Return the graph that new points are to join, and these."""
+    """Return the graph that the new points will join, and the new points."""
     graph = solution._graph
     if graph is None:
-        raise InvalidInput(f"{type(solution.problem).__name__} has no graph that new points could join")
+        raise InvalidInput(f"{type(solution.problem).__name__} has no graph that new points can join")
     if graph.points is None or graph.rule is None:
         raise InvalidInput(
-            "new points can join only a graph that was built from points; build it with Graph.knn or Graph.rbf"
+            "new points can only join a graph that was built from points; build it with Graph.knn or Graph.rbf"
         )
     new = as_points(X_new, "X_new")
     if new.shape[1] != graph.points.shape[1]:
@@ -284,11 +290,11 @@ def _checked(solution: LearntKernel, X_new: Any) -> tuple[Graph, np.ndarray]:
 
 
 def _extend_jointly(solution: LearntKernel, graph: Graph, new: np.ndarray, online: bool) -> tuple[Graph, np.ndarray]:
-    """Return the graph and the rows of all points, where new points see one another: all of them, or those before."""
+    """Return the graph and the rows of all points if new points see one another: all of them, or those before."""
     normalized, rows, growing = _is_normalized(solution), solution.embedding, GrowingGraph(graph, len(new))
     if online:
         rows = np.vstack([rows, np.empty((len(new), rows.shape[1]))])
-        with threads_for(1):  # a point at a time is too little to share
+        with threads_for(1):  # one point at a time is too little work to share
             for i, point in enumerate(new, start=graph.n):
                 rows[i] = _follow_neighbours(growing, point, rows[:i], normalized)
     else:
@@ -298,7 +304,7 @@ def _extend_jointly(solution: LearntKernel, graph: Graph, new: np.ndarray, onlin
 
 
 def _extend_alone(solution: LearntKernel, graph: Graph, new: np.ndarray) -> tuple[Graph, np.ndarray]:
-    """Return the graph and the rows of all points, where no new point sees another."""
+    """Return the graph and the rows of all points if no new point sees another."""
     assert graph.points is not None
     weights, rows = zip(*_arrivals(solution, graph, new), strict=True)
     w = sp.vstack(weights)
@@ -316,8 +322,8 @@ def _arrivals(solution: LearntKernel, graph: Graph, new: np.ndarray) -> Iterator
         degrees = np.asarray(w.sum(axis=1)).ravel()
         if not degrees.all():
             raise InvalidInput(
-                f"new point {start + int(np.flatnonzero(degrees == 0)[0])} is so far from the old ones that nothing "
-                f"joins it to them; leave it out, or build the graph by Graph.knn(connect=True) or with a larger sigma"
+                f"new point {start + int(np.flatnonzero(degrees == 0)[0])} is so far from the old points that no edge "
+                f"joins them; leave it out, or build the graph with Graph.knn(connect=True) or a larger sigma"
             )
         counts = np.diff(w.indptr)
         if normalized:  # L_ii = 1, and the degree of an old point grows by its new edge
@@ -336,7 +342,9 @@ def _nearest_mean(old: np.ndarray, labels: Any) -> Callable[[np.ndarray], np.nda
     labels = as_labels(labels, len(old))
     known = is_known(labels)
     if not known.any():
-        raise InvalidInput("no label is known, so there is nothing to predict from; give those of solution.cluster")
+        raise InvalidInput(
+            "no label is known, so there is nothing to predict from; pass the labels of solution.cluster()"
+        )
     classes, membership = np.unique(labels[known], return_inverse=True)
     means = np.array([old[known][membership == c].mean(axis=0) for c in range(len(classes))])
     return lambda new: classes[pairwise_distances(new, means, metric="sqeuclidean").argmin(axis=1)]
@@ -347,12 +355,12 @@ def _largest_share(rows: np.ndarray) -> np.ndarray:
 
 
 def _follow_neighbours(growing: GrowingGraph, point: np.ndarray, rows: np.ndarray, normalized: bool) -> np.ndarray:
-    """Let one point join; return its row −L_iI B / L_ii, the harmonic extension from its neighbours."""
+    """Add one point; return its row −L_iI B / L_ii, the harmonic extension from its neighbours."""
     w = growing.add(point[None, :])
     i, near, degrees = len(rows), w.indices, growing.degrees
     if not len(near):
         require_reached(np.repeat([0, 1], [i, 1]), np.arange(i))
-    # The part of the Laplacian that touches the point; what stands between its neighbours does not matter.
+    # The part of the Laplacian that touches the point; entries between its neighbours do not matter.
     L = np.zeros((len(near) + 1, len(near) + 1))
     L[-1, :-1] = -w.data / np.sqrt(degrees[i]) / np.sqrt(degrees[near]) if normalized else -w.data
     L[:-1, -1] = L[-1, :-1]

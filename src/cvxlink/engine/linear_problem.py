@@ -1,4 +1,4 @@
-"""Problems that are given as data: in files, or as a linear semidefinite program."""
+"""Problems given as data: in files, or as a linear semidefinite program."""
 
 from __future__ import annotations
 
@@ -21,7 +21,12 @@ READERS = {".dat-s": read_sdpa, ".cbf": read_cbf}
 
 @dataclass(frozen=True, eq=False)
 class LinearProblem(Problem):
-    """A linear semidefinite program that is given as data."""
+    """A linear semidefinite program given as data.
+
+    Parameters
+    ----------
+    data : LinearSDP
+    """
 
     data: LinearSDP
 
@@ -39,16 +44,17 @@ class LinearProblem(Problem):
 
     @cached_property
     def program(self) -> LinearSDP:
-        """The data, which the declaration is made of."""
+        """The data, from which the declaration is made."""
         return self.data
 
 
 def read_program(path: Any) -> LinearProblem:
-    r"""Return a program in SDPA's sparse format or in CBF as a problem, to be solved and certified like any other.
+    r"""Read a program in SDPA's sparse format or in CBF as a problem that can be solved and certified like any other.
 
-    It is the one in Y, :math:`\min -\langle F_0, Y\rangle` over :math:`\langle F_i, Y\rangle = c_i` and
-    :math:`Y \succeq 0`, with all blocks in one matrix; what lies between the blocks has no say. The optimum of the
-    other one, :math:`\min c^\top x`, is its negative. Of CBF, programs of the kind that is written here are read.
+    It is the program in Y, :math:`\min -\langle F_0, Y\rangle` over :math:`\langle F_i, Y\rangle = c_i` and
+    :math:`Y \succeq 0`, with all blocks in one matrix; entries between the blocks do not matter. Its optimum is the
+    negative of that of the program in x, :math:`\min c^\top x`. CBF files are read if they hold the kind of program
+    that cvxlink writes.
     """
     path = as_path(path)
     program = READERS[format_of(path)](path)

@@ -1,4 +1,4 @@
-"""How a problem is to be solved: one object that travels from ``solve`` to the solver."""
+"""How to solve a problem: one object that is passed from ``solve`` to the solver."""
 
 from __future__ import annotations
 
@@ -31,42 +31,43 @@ class Options:
     Parameters
     ----------
     solver : str, optional
-        Any solver CVXPY can reach that takes the program. By default our own algorithm where one applies, otherwise the
-        fastest suitable solver that is installed; ``explain()`` says which and why.
+        Any solver that CVXPY can call and that accepts the program. By default our own algorithm if one applies,
+        otherwise the fastest suitable installed solver; ``explain()`` says which and why.
     form : str, optional
-        One of ``problem.forms``, for CVXPY. By default the fastest.
+        One of ``problem.forms``, to be passed to CVXPY. By default the fastest.
     presolve : bool
         Apply the reductions that are exact for this problem.
     route : str, optional
         One of ``problem.routes``, our own algorithms, instead of a solver and a form.
     accuracy : float or None
-        What OPTIMAL means: largest violation and certified relative gap. It is also translated into the solver's
-        tolerances; None leaves those as the solver has them.
+        What OPTIMAL means: the largest violation and the certified relative gap allowed. It is also translated into the
+        tolerances of the solver; None keeps the solver's own.
     solver_options : dict, optional
-        Passed to the solver as they are; they win over ``accuracy``.
+        Passed to the solver unchanged; they take precedence over ``accuracy``.
     time_limit : float, optional
         Seconds after which a solver is stopped, whatever it is doing (it runs in a child process). A route stops after
         the iteration it is in.
     memory_limit : float or str, optional
-        Bytes, or "4GB": what a solver or route may use, all its processes together, before it is stopped (it runs in a
-        child process).
+        Bytes, or a string such as "4GB": the memory that a solver or route may use, over all its processes, before it
+        is stopped (it runs in a child process).
     isolate : bool
-        Run the solver or route in a child process in any case: a crash is then an outcome, not the end of Python.
+        Always run the solver or route in a child process, so that a crash becomes an outcome and does not end Python.
     threads : int, optional
-        Limit dense algebra, and solvers that can be told, to this many threads. By default they use as many as they
-        like in this process, and one per core in a child process. ``solution.resources`` has the number.
+        Limit dense linear algebra, and solvers with such an option, to this many threads. By default they choose
+        themselves in this process, and use one per core in a child process. ``solution.resources`` has the number.
     strict : bool
-        Raise :class:`~cvxlink.SolveFailed` on anything but OPTIMAL and INACCURATE, and warn on the latter. Otherwise
-        return the solution to look at.
+        Raise :class:`~cvxlink.SolveFailed` unless the status is OPTIMAL or INACCURATE, and warn if it is INACCURATE. If
+        False, return the solution in any case.
     verbose : bool
-        Let the solver print.
+        Let the solver print its progress.
     random_state : None, int or numpy generator
-        Where a route starts at random, everything follows from it: the same number, the same answer.
+        Seed for routes with a random start: the same number gives the same answer.
     progress : function, optional
         Called after each step of an iterative route with a :class:`~cvxlink.Progress`: step, seconds, gap, and, where
         the route has them, objective, bound and rank. An exception it raises ends the solve.
     start : Solution or array, optional
-        An earlier answer on the same points, or a factor with one row per point, to start from; the low-rank route can.
+        An earlier answer on the same points, or a factor with one row per point, as the starting point of the low-rank
+        route.
     """
 
     solver: str | None = None
@@ -87,7 +88,7 @@ class Options:
 
     @classmethod
     def of(cls, **given: Any) -> Options:
-        """Return the options by name; one that does not exist is named, with the nearest that does."""
+        """Return options given by name; raise on an unknown name, and suggest the nearest one."""
         known = [field.name for field in fields(cls)]
         for name in given:
             if name not in known:
@@ -107,9 +108,7 @@ class Options:
         self._require(isinstance(self.solver_options, Mapping | None), "solver_options", "a dictionary")
         for name in ("solver", "verbose"):
             if name in (self.solver_options or {}):
-                raise InvalidInput(
-                    f"{name!r} is not a solver option but an argument of its own: solve({name}=…)", "solver_options"
-                )
+                raise InvalidInput(f"{name!r} is not a solver option; pass it as solve({name}=…)", "solver_options")
 
     def _require(self, holds: bool, name: str, what: str) -> None:
         if not holds:
@@ -123,16 +122,16 @@ class Options:
 
     @property
     def is_isolated(self) -> bool:
-        """Whether a child process was asked for; nothing else can watch memory."""
+        """Whether a child process is needed; memory can only be limited there."""
         return self.isolate or self.memory_limit is not None
 
 
 def in_bytes(limit: Any) -> float | None:
-    """Return a limit of memory in bytes: a number, or one with a unit."""
+    """Return a memory limit in bytes, from a number or a string with a unit."""
     if limit is None:
         return None
     if sys.platform != "linux":
-        raise InvalidInput("memory_limit needs Linux, where the memory of a process can be watched", "memory_limit")
+        raise InvalidInput("memory_limit works on Linux only; leave it out", "memory_limit")
     size = limit
     if isinstance(limit, str):
         found = re.fullmatch(r"\s*(\d+\.?\d*)\s*([kMGT]?)(i?)B\s*", limit)
@@ -141,8 +140,8 @@ def in_bytes(limit: Any) -> float | None:
         )
     if not (isinstance(size, Real) and not isinstance(size, bool) and LEAST_MEMORY <= float(size) < np.inf):
         raise InvalidInput(
-            f"memory_limit must be bytes, or a number with a unit such as '4GB', and at least "
-            f"{LEAST_MEMORY / 1e6:.0f} MB, which Python and CVXPY take; not {limit!r}",
+            f"memory_limit must be a number of bytes or a string such as '4GB', at least "
+            f"{LEAST_MEMORY / 1e6:.0f} MB, which Python and CVXPY need; not {limit!r}",
             "memory_limit",
         )
     return float(size)

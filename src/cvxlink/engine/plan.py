@@ -1,4 +1,4 @@
-"""The plan of a solve: which reductions, which form, which solver or route, and why."""
+"""The plan of a solve: the reductions, the form, the solver or route, and why."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from .options import Options
 
 # The algorithms for linear semidefinite programs, in the order in which they are considered.
 GENERAL_ROUTES: tuple[Route, ...] = (LowRank(), InteriorPoint())
-# CVXPY writes down an entry for each pair; at order 9298 it needed more than 24 GB.
+# CVXPY writes down an entry for each pair of points; at order 9298 it needed more than 24 GB.
 LARGEST_FOR_CVXPY = 6000
 
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """A reduction that was considered: the program before and after, or why it was left out."""
+    """A reduction that was considered: the program before and after it, or why it was left out."""
 
     reduction: Reduction | None  # None for rewriting as an equivalent program
     why: str
@@ -40,7 +40,7 @@ class Step:
 
     @property
     def name(self) -> str:
-        """What was done."""
+        """The name of the reduction, or "rewriting"."""
         return "rewriting" if self.reduction is None else self.reduction.name
 
     def __str__(self) -> str:
@@ -51,23 +51,22 @@ class Step:
 
 @dataclass(frozen=True, eq=False)
 class FromEquivalent(Lift):
-    """The way back from an equivalent program, which the original knows."""
+    """The way back from an equivalent program; the original problem knows it."""
 
     original: Formulation
     form: str
     equivalent: Formulation
 
     def point(self, values: Values, duals: Values) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Ask it."""
+        """Ask the original problem."""
         return self.original.point_from(self.form, values, duals)
 
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """What ``solve`` will do; print it to read it.
+    """What ``solve`` will do; print the plan to read it.
 
-    Either a ``form`` of the program goes to a ``solver`` through CVXPY, or a ``route`` is taken, which works on
-    ``data``.
+    Either a ``form`` of the program is passed to a ``solver`` through CVXPY, or a ``route`` solves it from ``data``.
     """
 
     problem: Formulation
@@ -93,24 +92,24 @@ class Plan:
 
 
 def forms_of(problem: Formulation) -> tuple[str, ...]:
-    """Return the names of the equivalent programs there are for a problem."""
+    """Return the names of the forms of a problem: the declared one, its equivalents, and the dual."""
     if not problem.convex:
         return tuple(problem.equivalents)
     try:
         dual = () if Dualisation().refuses(checked_program(problem)) else ("dual",)
-    except InfeasibleProblem:  # there is nothing to solve in any form
+    except InfeasibleProblem:  # no form can be solved
         dual = ()
     return (problem.about.form, *problem.equivalents, *dual)
 
 
 def routes_of(problem: Formulation) -> tuple[str, ...]:
-    """Return the names of the algorithms that take a problem, after its reductions."""
+    """Return the names of the routes that accept a problem, after its reductions."""
     named = [route.name for start in _starts(problem, True) for route, _ in _routes_for(start, takes=True)]
     return tuple(dict.fromkeys(named))
 
 
 def all_routes(problem: Formulation) -> tuple[str, ...]:
-    """Return the names of the algorithms for programs of this kind, whether they take this one or not."""
+    """Return the names of the routes for programs of this kind, whether or not they accept this one."""
     named = [route.name for start in _starts(problem, True) for route, _ in _routes_for(start)]
     return tuple(dict.fromkeys(named))
 
@@ -119,7 +118,7 @@ def make_plan(problem: Formulation, options: Options) -> Plan:
     """Decide how to solve a problem; nothing is solved yet."""
     solver, form, route = options.solver, options.form, options.route
     if route is not None and (solver is not None or form is not None):
-        raise InvalidInput("a route needs no solver and no form: give either a route, or a solver and a form", "route")
+        raise InvalidInput("a route needs no solver or form; give either a route, or a solver and a form", "route")
     if solver is not None:
         solver = require_solver(solver)
     if solver is None and form is None:
@@ -129,7 +128,7 @@ def make_plan(problem: Formulation, options: Options) -> Plan:
     form = form or problem.prefers or (None if problem.convex else next(iter(problem.equivalents), None))
     if form is not None and (form in problem.equivalents or form == problem.prefers):
         start = _presolved(_equivalent(problem, form), options.presolve)
-        if options.form is None:  # nobody asked for just this program
+        if options.form is None:  # this form was not requested
             with suppress(ReductionRefused):
                 start = _dualised(start, only_if_smaller=True)
         return _through_cvxpy(problem, start, form, solver)
@@ -163,7 +162,7 @@ def to_cvxpy(problem: Formulation, form: str | None, presolve: bool) -> cp.Probl
 
 @dataclass(frozen=True, eq=False)
 class _Start:
-    """A program that would do, the steps that led to it, and the program of the formulation they began with."""
+    """A program to solve, the steps that led to it, and the formulation's own program that they began with."""
 
     program: Program
     steps: tuple[Step, ...] = ()
@@ -186,12 +185,12 @@ def _equivalent(problem: Formulation, form: str) -> _Start:
             f"{', '.join(problem.equivalents) or 'it has none'}"
         )
     program, lift = checked_program(equivalent), FromEquivalent(problem, form, equivalent)
-    why = f"the form {form!r}, another program with the same optimum"
+    why = f"the form {form!r}, an equivalent program with the same optimum"
     return _Start(program, (Step(None, why, checked_program(problem), program, lift),), program)
 
 
 def _starts(problem: Formulation, presolve: bool) -> Iterator[_Start]:
-    """Yield what routes may be taken on, after the reductions: the declared program, and the preferred form.
+    """Yield the programs that routes may solve, after reductions: the declared one, and the preferred form.
 
     The preferred form comes first, unless the declared program has routes of its own.
     """
@@ -206,7 +205,7 @@ def _starts(problem: Formulation, presolve: bool) -> Iterator[_Start]:
 
 
 def _presolved(start: _Start, presolve: bool) -> _Start:
-    """Apply the reductions that are exact for a program, those it brings itself first."""
+    """Apply the reductions that are exact for a program, beginning with its own."""
     program = start.program
     if not presolve:
         return start.then(program, Step(Contraction(), "presolve is off", program))
@@ -242,9 +241,11 @@ def _dualised(start: _Start, only_if_smaller: bool) -> _Start:
     reduced = Dualisation().apply(before)
     unknowns = reduced.program.sizes.unknowns
     if only_if_smaller and unknowns > before.sizes.unknowns / 2:
-        raise ReductionRefused(f"there would be as many multipliers ({unknowns}) as entries to solve for")
+        raise ReductionRefused(
+            f"the dual would have {unknowns} unknowns, more than half as many as now ({before.sizes.unknowns})"
+        )
     steps = start.steps
-    if reduced.merges_points:  # then contraction was not left out after all
+    if reduced.merges_points:  # then contraction was not left out
         steps = tuple(step for step in steps if not isinstance(step.reduction, Contraction))
     step = Step(Dualisation(), reduced.why, before, reduced.program, reduced.lift)
     return _Start(reduced.program, (*steps, step), start.origin)
@@ -258,9 +259,9 @@ def _own_routes(program: Program | None) -> tuple[Route, ...]:
 
 
 def _routes_for(start: _Start, takes: bool = False) -> list[tuple[Route, Any]]:
-    """Return the routes for programs of this kind, with the data they work on; or just those that take this one.
+    """Return the routes for this kind of program, with their data; if ``takes``, only those that accept this one.
 
-    A formulation's own routes for a linear semidefinite program take what the reductions leave of it, too.
+    A formulation's own routes for a linear semidefinite program also accept what the reductions leave of it.
     """
     program, routes = start.program, list[tuple[Route, Any]]()
     if isinstance(program, SpecialProgram):
@@ -273,16 +274,16 @@ def _routes_for(start: _Start, takes: bool = False) -> list[tuple[Route, Any]]:
 
 
 def warm_routes(program: Program) -> list[str]:
-    """Return the names of the routes that take a program and can start from an earlier answer."""
+    """Return the names of the routes that accept a program and can start from an earlier answer."""
     return [route.name for route, _ in _routes_for(_Start(program), takes=True) if route.starts_warm]
 
 
 def _by_route(problem: Formulation, options: Options) -> Plan | None:
-    """Return the plan by the route asked for, or by the first that takes the program and suits it; None without one."""
+    """Return the plan with the requested route, or with the first that accepts and suits the program, or None."""
     for start in _starts(problem, options.presolve):
         for route, data in _routes_for(start, takes=True):
             if route.name == options.route or (options.route is None and route.suits(data)):
-                why = route.why if options.route is None else "as asked for"
+                why = route.why if options.route is None else "as requested"
                 return Plan(problem, start.steps, start.program, why, route=route, data=data)
     if options.route is not None:
         _refuse_route(options.route, list(_starts(problem, options.presolve)))
@@ -301,7 +302,7 @@ def _refuse_route(name: str, starts: list[_Start]) -> NoReturn:
     if name in {route.name for route in GENERAL_ROUTES} and not reasons:
         reasons = [_why_not_linear(starts[0].program)]
     if reasons:
-        raise FormUnavailable(f"the route {name!r} does not take this problem: {'; '.join(reasons)}")
+        raise FormUnavailable(f"the route {name!r} cannot solve this problem: {'; '.join(reasons)}")
     fitting = [route.name for route, data in known if route.refuses(data) is None]
     raise FormUnavailable(f"there is no route {name!r}; for this problem there is {', '.join(fitting) or 'none'}")
 
@@ -325,23 +326,23 @@ def _through_cvxpy(problem: Formulation, start: _Start, form: str, solver: str |
         raise InvalidInput(
             f"a semidefinite constraint of order {order} is more than CVXPY and its solvers can hold (at most "
             f"{LARGEST_FOR_CVXPY}); "
-            + (f"leave out solver and form, and take route {routes}" if routes else "take fewer points")
+            + (f"use route={routes} without solver and form" if routes else "use fewer points")
         )
     if solver and order:
         require_semidefinite(solver)
-    name, why = (solver, "as asked for") if solver else choose_solver(program)
+    name, why = (solver, "as requested") if solver else choose_solver(program)
     return Plan(problem, start.steps, program, why, form=form, solver=name)
 
 
 def _refuse_not_convex(problem: Formulation) -> NoReturn:
-    forms = f"the form {', '.join(problem.equivalents)}, and " if problem.equivalents else ""
-    routes = ", ".join(routes_of(problem))
-    has = f"it has {forms}by route: {routes}" if forms or routes else "declare it convex, or an equivalent that is"
-    raise FormUnavailable(f"{type(problem).__name__} is not convex, so no CVXPY solver takes it as declared; {has}")
+    forms, routes = ", ".join(problem.equivalents), ", ".join(routes_of(problem))
+    ways = [f"by {kind}: {names}" for kind, names in (("form", forms), ("route", routes)) if names]
+    how = f"it can be solved {', or '.join(ways)}" if ways else "declare it convex, or an equivalent that is"
+    raise FormUnavailable(f"{type(problem).__name__} is not convex, so no CVXPY solver takes it as declared; {how}")
 
 
 def _refuse_form(problem: Formulation, form: str, refusal: ReductionRefused | None = None) -> NoReturn:
     name = type(problem).__name__
     why = f" ({refusal})" if refusal else ""
-    route = f"; {form!r} is a route, solve(route={form!r})" if form in routes_of(problem) else ""
+    route = f"; {form!r} is a route: solve(route={form!r})" if form in routes_of(problem) else ""
     raise FormUnavailable(f"{name} has no form {form!r}{why}; it has {', '.join(forms_of(problem)) or 'none'}{route}")

@@ -1,4 +1,4 @@
-"""Data that a problem supplies, compared with what it declares, at sampled points."""
+"""Data that a problem supplies are compared with its declaration at sampled points."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from ..errors import InvalidProblem
 from ..model.declared import declared_variables
 from ..programs.declared import SpecialProgram
 
-# Programs with more unknowns are not compared: writing one point down would take longer than solving them.
+# Programs with more unknowns are not compared: evaluating one point would take longer than solving them.
 LARGEST = 40_000
-# What rounding may make of the same number, computed in two ways.
+# The relative difference allowed between the same number computed in two ways.
 TOLERANCE = 1e-6
 
 
 def require_agreement(program: SpecialProgram) -> None:
-    """Raise if the data of a program disagree with its declaration in value or violations at some sampled point."""
+    """Raise if the data of a program disagree with its declaration in value or violations at a sampled point."""
     variables = declared_variables(program.problem)
     if sum(variable.size for variable in variables.values()) > LARGEST:
         return
@@ -29,7 +29,9 @@ def require_agreement(program: SpecialProgram) -> None:
         with np.errstate(all="ignore"):
             violations, _ = violations_of(declaration, point)
             declared, supplied = float(declaration.objective.value), float(program.value(point))
-            if np.isfinite(supplied) or not _is_indefinite(point):  # CVXPY has logarithms of indefinite matrices
+            if np.isfinite(supplied) or not _is_indefinite(
+                point
+            ):  # CVXPY returns logarithms even for indefinite matrices
                 _compare(program, "objective", declared, supplied)
             named = program.violations(point)
             for name, violation in violations.items():
@@ -38,7 +40,7 @@ def require_agreement(program: SpecialProgram) -> None:
 
 
 def _points(variables: Mapping[str, cp.Variable]) -> Iterator[dict[str, np.ndarray]]:
-    """Yield two points: one of any sign, and one of positive numbers and positive definite matrices."""
+    """Yield two points: one of any sign, and one with positive numbers and positive definite matrices."""
     rng = np.random.default_rng(0)
     drawn = {name: rng.standard_normal(variable.shape) for name, variable in variables.items()}
     for positive in (False, True):
@@ -62,7 +64,7 @@ def _compare(program: SpecialProgram, what: str, declared: float, supplied: floa
     name = type(program.problem).__name__
     if supplied is None:
         raise InvalidProblem(
-            f"{name} supplies its program as data, which say nothing of the {what}; violations() must have an entry "
+            f"{name} supplies its program as data that say nothing about the {what}; violations() must return an entry "
             f"for each declared constraint"
         )
     if np.isfinite(declared) and np.isfinite(supplied):
@@ -71,6 +73,6 @@ def _compare(program: SpecialProgram, what: str, declared: float, supplied: floa
         same = np.isfinite(declared) == np.isfinite(supplied)
     if not same:
         raise InvalidProblem(
-            f"{name} supplies its program as data that disagree with what it declares: at a sampled point the {what} "
-            f"is {declared:.10g} as declared and {supplied:.10g} by the data; correct one of them, or leave out program"
+            f"{name} supplies its program as data that disagree with its declaration: at a sampled point the {what} is "
+            f"{declared:.10g} as declared and {supplied:.10g} in the data; correct one of them, or leave out program"
         )

@@ -1,4 +1,4 @@
-"""What a solve returns: values, multipliers, a certificate, timings and the plan that was followed."""
+"""What a solve returns: values, multipliers, a certificate, timings and the plan."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Timings:
 
     @property
     def total(self) -> float:
-        """Everything but certifying, which no peer does."""
+        """The sum without certifying, for comparison with tools that do not certify."""
         return self.reduce + self.compile + self.solve + self.lift
 
     def __str__(self) -> str:
@@ -47,8 +47,8 @@ class Timings:
 class RelaxationGap:
     """How far a clustering is from the bound of the relaxation.
 
-    ``value`` is the objective at the clustering's own kernel (1 within clusters, 0 between), ``bound`` the
-    certified lower bound. The gap says something only if the clustering is feasible: ``violated`` is the largest
+    ``value`` is the objective at the kernel of the clustering (1 within clusters, 0 between them), ``bound`` the
+    certified lower bound. The gap is meaningful only if the clustering is feasible: ``violated`` is the largest
     violation of a constraint by its kernel.
     """
 
@@ -58,7 +58,7 @@ class RelaxationGap:
 
     @property
     def gap(self) -> float:
-        """Value − bound; never negative for a feasible clustering."""
+        """Value minus bound; never negative for a feasible clustering."""
         return self.value - self.bound
 
     @property
@@ -68,7 +68,7 @@ class RelaxationGap:
 
     def __str__(self) -> str:
         text = f"clustering {self.value:.6g}, bound {self.bound:.6g}, gap {self.gap:.3g}"
-        return text if self.feasible else f"{text} (the clustering breaks a constraint by {self.violated:.3g})"
+        return text if self.feasible else f"{text} (the clustering violates a constraint by {self.violated:.3g})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,21 +78,21 @@ class Solution(LearntKernel):
     Attributes
     ----------
     problem, status, reason
-        What was solved, how it ended, and in whose words.
+        The problem, how the solve ended, and why.
     values : Arrays
-        The declared variables by name; a large matrix is built when it is asked for.
+        The declared variables by name; a large matrix is built when it is accessed.
     duals : Arrays
-        Multipliers by the name of the constraint: for lhs = rhs and lhs ≤ rhs the change of the optimum per unit of u
-        in rhs + u (CVXPY reads a ≥ b as b ≤ a), for ``psd`` the slack matrix.
+        Multipliers by the name of the constraint. For lhs = rhs and lhs ≤ rhs this is the change of the optimum per
+        unit of u in rhs + u (CVXPY reads a ≥ b as b ≤ a), for ``psd`` the slack matrix.
     certificate : Certificate or None
-        What is proven about it.
+        What is proven about the answer.
     timings, plan, iterations, options
-        What was done, and with which solver options.
+        The time of each stage, what was done, the number of iterations, and the solver options.
     history : tuple of floats
-        How far off each iteration was, for routes that iterate: for spreading a bound on the distance to the solution,
-        for the others the relative gap. Draw it with ``plotting.plot_convergence``.
+        For routes that iterate, the error after each iteration: a bound on the distance to the solution for the route
+        "spreading", the relative gap for the others. Draw it with ``plotting.plot_convergence``.
     resources : Resources or None
-        What it ran on: threads, whether in a process of its own, and the most memory that used.
+        Threads, whether it ran in its own process, and the peak memory of that process.
     """
 
     problem: Formulation
@@ -115,9 +115,9 @@ class Solution(LearntKernel):
 
     @cached_property
     def learnt(self) -> Learnt:
-        """What the formulation makes of its variables.
+        """What the formulation derives from its variables.
 
-        Measures and stationarity are about one program: they are left out where a subclass declares another.
+        Measures and stationarity belong to one program: they are left out if a subclass declares another one.
         """
         learnt = self.problem.learnt(self._present())
         if is_said_of(type(self.problem), "learnt"):
@@ -126,7 +126,7 @@ class Solution(LearntKernel):
 
     @property
     def propagated(self) -> np.ndarray:
-        """The propagated links F, n × n: the sign says must or cannot, the size how strongly."""
+        """The propagated links F, n × n: positive for must, negative for cannot; the size is the strength."""
         return as_dense(self._propagated)
 
     @property
@@ -137,16 +137,18 @@ class Solution(LearntKernel):
         return propagated
 
     def propagated_at(self, i: Any, j: Any) -> np.ndarray:
-        """Return the propagated links between points i and j, numbers or arrays of them; never the whole matrix."""
+        """Return the propagated links between points i and j (numbers or arrays) without building the whole matrix."""
         F, (i, j) = self._propagated, (np.asarray(points, dtype=None if np.size(points) else int) for points in (i, j))
         n = F.shape[0]
         for points in (i, j):
             if points.size and (points.dtype.kind not in "iu" or not 0 <= points.min() <= points.max() < n):
-                raise InvalidInput(f"points are numbers from 0 to {n - 1}; give one, or an array of them, for i and j")
+                raise InvalidInput(f"i and j must be point numbers from 0 to {n - 1}, or arrays of them")
         try:
             i, j = np.broadcast_arrays(i, j)
         except ValueError:
-            raise InvalidInput(f"as many points i as j, or one of either; not {i.size} and {j.size}") from None
+            raise InvalidInput(
+                f"i and j must have equal lengths, or one of them must be a single point; not {i.size} and {j.size}"
+            ) from None
         return entries_of(F, i, j)[()]
 
     @property
@@ -157,15 +159,16 @@ class Solution(LearntKernel):
 
     @property
     def confidence(self) -> np.ndarray:
-        """How sure the label of each point is: the share of its class in the scores, from 1/classes to 1."""
+        """The confidence in the label of each point: the share of its class in the scores, from 1/classes to 1."""
         return class_shares(self.scores).max(axis=1)
 
     @property
     def measures(self) -> dict[str, float]:
         """Further numbers about the solution, by name.
 
-        For CSC what the cut costs, how well it satisfies the constraints (the mean over its columns), the threshold and
-        the largest feasible one, and ``above_optimum``: by how much at most the cost is above the optimum.
+        For CSC these are the cost of the cut, how well it satisfies the constraints (the mean over its columns), the
+        threshold and the largest feasible threshold, and ``above_optimum``: an upper bound on the cost minus the
+        optimum.
         """
         measures = dict(self.learnt.get("measures"))
         certificate = self.certificate
@@ -176,24 +179,24 @@ class Solution(LearntKernel):
     def stationarity(self) -> float:
         """Return how far the answer is from a stationary labeling: 0 if it is one, at most 1.
 
-        Definition 1 of Wang, Qian & Davidson (2012), see :func:`cvxlink.stationarity`: with S and Q̄ for CSC and
-        CSCGFHF, αS and I for LLGC.
+        See Definition 1 of Wang, Qian & Davidson (2012) and :func:`cvxlink.stationarity`, with S and Q̄ for CSC and
+        CSCGFHF, and αS and I for LLGC.
         """
         propagation = self.learnt.get("propagation")
         if propagation is None:
             raise CvxlinkError(
-                f"{type(self.problem).__name__} has no labeling that could be stationary; CSC, CSCGFHF and LLGC have"
+                f"{type(self.problem).__name__} has no labeling that could be stationary; CSC, CSCGFHF and LLGC do"
             )
         return stationarity(self._present()["f"], *propagation)
 
     def relaxation_gap(self, labels: Any) -> RelaxationGap:
-        """Return how far a clustering is from the bound this solution certifies."""
+        """Return how far a clustering is from the bound that this solution certifies."""
         if self.certificate is None or self.certificate.lower_bound is None:
             raise CvxlinkError("there is no certified bound to compare a clustering with")
         point = self.problem.point_of_clustering(labels)
         if point is None:
             raise CvxlinkError(
-                f"a clustering is no point of {type(self.problem).__name__}, as it is of PCP, KP, NCuts and SSKK"
+                f"a clustering is no point of {type(self.problem).__name__}; it is one of PCP, KP, NCuts and SSKK"
             )
         own = certify_program(checked_program(self.problem), point)
         return RelaxationGap(own.value, self.certificate.lower_bound, own.largest_violation)

@@ -28,9 +28,9 @@ from .options import Options
 from .plan import FromEquivalent, Plan, make_plan, warm_routes
 from .solution import Solution, Timings
 
-# An answer as wrong as this is no answer.
+# An answer with a larger error is not an answer.
 HOPELESS = 0.5
-# How much looser tolerances are at a second try; the certificate says what was reached.
+# How much looser the tolerances are on a second try; the certificate says what was reached.
 LOOSER = 100.0
 
 
@@ -60,28 +60,28 @@ def solve(problem: Formulation, options: Options) -> Solution:
 
 
 def _by_solver(plan: Plan, options: Options, limits: Limits) -> tuple[Attempt, dict[str, Any]]:
-    """Run the solver, and once more with looser tolerances where it stalls; return also what it was told."""
+    """Run the solver, and once more with looser tolerances if it stalls; return the options as well."""
     assert plan.solver is not None
     told = translated(plan.solver, options.accuracy, options.threads, options.solver_options or {})
-    # Nothing but the end of its process stops a solver in time.
+    # Only ending its process stops a solver in time.
     isolated = options.is_isolated or options.time_limit is not None
     attempt = run_solver(plan.program, plan.solver, told, limits, isolated, options.verbose)
     if _has_stalled(plan.solver, attempt, options):
         assert options.accuracy is not None
         told = translated(plan.solver, min(LOOSER * options.accuracy, 0.1), options.threads, {})
         again = run_solver(plan.program, plan.solver, told, _left_of(limits, attempt), isolated, options.verbose)
-        attempt = replace(again, reason=f"{again.reason}, with tolerances loosened after it had stalled")
+        attempt = replace(again, reason=f"{again.reason}, with looser tolerances after it had stalled")
     return attempt, told
 
 
 def _has_stalled(solver: str, attempt: Attempt, options: Options) -> bool:
-    """Whether a solver gave up that may do so just before a tight tolerance, and the tolerances were ours to choose."""
+    """Whether a solver gave up that can stall near a tight tolerance, while the tolerances were not set by the user."""
     ours = options.accuracy is not None and not options.solver_options
     return attempt.gave_up and ours and solver in SOLVERS and SOLVERS[solver].stalls
 
 
 def _left_of(limits: Limits, attempt: Attempt) -> Limits:
-    """Return the limits for a second try: of the time, what the first has left."""
+    """Return the limits for a second try, with the time that the first has left."""
     if limits.seconds is None:
         return limits
     return replace(limits, seconds=max(limits.seconds - attempt.compile_seconds - attempt.solve_seconds, 0.1))
@@ -95,7 +95,7 @@ def finished(
     reduce_seconds: float = 0.0,
     strict: bool = True,
 ) -> Solution:
-    """Lift what a backend brought back, certify it, and judge it."""
+    """Lift what a solver or route returned, certify it, and decide the status."""
     problem = plan.problem
     began = perf_counter()
     status, reason, values, duals, by_form = _lifted(plan, attempt)
@@ -129,28 +129,26 @@ def finished(
 
 
 def _check_route(plan: Plan, options: Options) -> None:
-    """Raise on options that the route or solver of the plan cannot heed."""
+    """Raise on options that the route or solver of the plan does not support."""
     route, taken = plan.route, f"the route {plan.route.name!r}" if plan.route else f"the solver {plan.solver}"
     if route is not None and options.solver_options:
-        raise InvalidInput(f"{taken} takes no solver options; name the solver they are meant for", "solver_options")
+        raise InvalidInput(f"{taken} takes no solver options; name the solver they are for", "solver_options")
     if options.progress is not None and route is None:
         raise InvalidInput(f"{taken} reports no progress through CVXPY; verbose=True lets it print", "progress")
     if options.progress is not None and route is not None and not route.iterates:
-        raise InvalidInput(f"{taken} has no steps to report progress of; leave it out", "progress")
+        raise InvalidInput(f"{taken} has no steps to report; leave out progress", "progress")
     if options.progress is not None and options.is_isolated:
         raise InvalidInput(
             "progress is reported from this process only; leave out isolate and memory_limit", "progress"
         )
     if options.start is not None and not (route and route.starts_warm):
         able = warm_routes(plan.program)
-        remedy = (
-            f"name a route that does: {' or '.join(map(repr, able))}" if able else "no route for it does; leave it out"
-        )
+        remedy = f"use route={' or '.join(map(repr, able))}" if able else "no route for it does, so leave out start"
         raise InvalidInput(f"{taken} does not start from an earlier answer; {remedy}", "start")
 
 
 def _started(plan: Plan, start: Any) -> np.ndarray:
-    """Return an earlier answer as a factor with a row for each point of the reduced program."""
+    """Return an earlier answer as a factor with one row per point of the reduced program."""
     factor = start.factor if isinstance(start, LearntKernel) else real_array(start, "start")
     n = checked_program(plan.problem).linear_sdp().n
     if factor.ndim != 2 or len(factor) != n or not np.isfinite(factor).all():
@@ -160,8 +158,8 @@ def _started(plan: Plan, start: Any) -> np.ndarray:
     largest = abs(factor).max(initial=0.0)
     if not largest > 0 or factor.shape[1] >= max(n, 2):
         raise InvalidInput(
-            "start must be a factor with fewer columns than rows, and not zero; of a kernel give the solution it is "
-            "of, or its factor"
+            "start must be a factor with fewer columns than rows, and not zero; for a kernel pass its solution or its "
+            "factor"
         )
     factor = factor / largest
     for step in plan.steps:
@@ -172,7 +170,7 @@ def _started(plan: Plan, start: Any) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class _ByForm:
-    """A point of an equivalent program, which has the same optimum."""
+    """A point of an equivalent program with the same optimum."""
 
     form: str
     program: Program
@@ -203,7 +201,7 @@ def _is_proven(certificate: Certificate, accuracy: float | None) -> bool:
 
 
 def _with_bounds_of(by_form: _ByForm, certificate: Certificate) -> Certificate:
-    """Return a certificate with the lower bound of an equivalent program where that is the better one."""
+    """Return a certificate with the lower bound of an equivalent program if that bound is better."""
     own = certify_program(by_form.program, by_form.values, by_form.duals)
     if own.lower_bound is None or (certificate.lower_bound or -np.inf) >= own.lower_bound:
         return certificate
@@ -225,15 +223,15 @@ def _judged(
     accuracy: float | None,
     is_heuristic: bool,
 ) -> tuple[Status, str]:
-    """Believe the certificate, not the solver."""
+    """Return the status and its reason: the certificate decides, not the solver."""
     if certificate is None:
         if status.has_answer:
-            return Status.ERROR, f"{reason}, without the multipliers that hold the answer"
+            return Status.ERROR, f"{reason}, but without the multipliers from which the answer is computed"
         refuted = _refuted(problem, status)
         return (Status.ERROR, f"{reason}, but {refuted}") if refuted else (status, reason)
     wanted = DEFAULT_ACCURACY if accuracy is None else accuracy
     if certificate.holds(wanted):
-        # Without a bound there is only the solver's word for optimality.
+        # Without a bound, only the solver says that the answer is optimal.
         proven = certificate.lower_bound is not None or status is Status.OPTIMAL
         return (Status.OPTIMAL if proven else status), reason
     if status is not Status.LIMIT:
@@ -245,7 +243,7 @@ def _judged(
 
 
 def _refuted(problem: Formulation, status: Status) -> str:
-    """Return what shows a verdict without an answer to be wrong, or nothing."""
+    """Return why a verdict without an answer is wrong, or an empty string."""
     program = checked_program(problem)
     if isinstance(program, SpecialProgram) and program.refutes is not None:
         return program.refutes(program.data, status)
@@ -256,7 +254,7 @@ def _refuted(problem: Formulation, status: Status) -> str:
     if status is Status.INFEASIBLE and sdp.has_evident_point():
         return "the problem has a feasible point"
     if status is Status.UNBOUNDED and sdp.trace_bound() is not None:
-        return "the constraints bound the trace, and so the objective"
+        return "the constraints bound the trace and therefore the objective"
     return ""
 
 

@@ -1,1 +1,1 @@
-"""What is declared: variables, objective and constraints, how they print, and what they cite."""
+"""What is declared: formulations, their declarations, and how they print themselves."""

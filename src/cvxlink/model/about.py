@@ -11,29 +11,29 @@ from .citations import Citation
 
 @dataclass(frozen=True)
 class About:
-    """What a formulation says about itself; the table of methods shows it.
+    """What a formulation says about itself, as the table of methods shows it.
 
     Parameters
     ----------
     paper : str, optional
-        The key of a paper in :mod:`cvxlink.model.citations`, or any reference in words.
+        The key of a paper in :mod:`cvxlink.model.citations`, or any reference as text.
     equation, printed_in : str, optional
-        The equation meant, and the key of the paper that prints it, if it is another one.
+        The number of the equation, and the key of the paper that prints it, if it is a different paper.
     program : str
-        The kind of program, in words.
+        The kind of program, for example "semidefinite".
     form : str
-        What the declared form is called among ``problem.forms``.
+        The name of the declared form among ``problem.forms``.
     takes, yields : str
-        What is known beforehand and what comes out, in words.
+        What the method starts from and what it yields, in words.
     hard_links : bool
-        Whether every answer satisfies all links, so that links which follow from others need not be named.
+        Whether every answer satisfies all links, so that links implied by others can be left out.
     kernel, embedding : bool
-        Whether a kernel is learnt, and whether points get coordinates of their own.
+        Whether the method learns a kernel, and whether it gives the points coordinates.
     cluster : str, optional
         How the paper clusters: "kernel-kmeans", "spectral", "kmeans", "cut" or "argmax". By default k-means on the
-        embedding where there is one, and kernel k-means otherwise.
+        embedding if there is one, otherwise kernel k-means.
     defaults : function
-        Given the names of the options that were chosen, returns values for fields without a default that would do.
+        Given the names of the chosen options, returns suitable values for the fields that have no default.
     """
 
     paper: str | None = None
@@ -55,7 +55,7 @@ class About:
         return None if self.paper is None else Citation(self.paper, self.equation, self.printed_in)
 
     def of_another_program(self) -> About:
-        """Return what remains true of a subclass that declares another program: neither the paper nor the kind."""
+        """Return what stays true in a subclass that declares another program: not the paper, not the kind."""
         return replace(
             self, paper=None, equation=None, printed_in=None, program="declared", form="declared", hard_links=False
         )

@@ -37,7 +37,7 @@ BIBLIOGRAPHY = {
 
 @dataclass(frozen=True)
 class Citation:
-    """A paper by its key in the bibliography, the equation meant, and the paper that prints it, if another."""
+    """A paper by its key in the bibliography, the equation, and the paper that prints it, if it is a different one."""
 
     key: str
     equation: str | None = None
@@ -45,7 +45,7 @@ class Citation:
 
     @property
     def short(self) -> str:
-        """Who and when, Li et al. 2008; a reference in words as it is."""
+        """Authors and year, Li et al. 2008; a reference in words as it is."""
         if self.key not in BIBLIOGRAPHY:  # a reference in words
             return self.key
         # Initials are capitals: the full stop after a small letter ends the names.

@@ -1,4 +1,4 @@
-"""A declared program, collected and checked: its variables, its objective, its constraints by name, and its sizes."""
+"""A declared program, collected and checked: variables, objective, named constraints, and sizes."""
 
 from __future__ import annotations
 
@@ -15,30 +15,32 @@ from . import typesetting as mathematics
 
 
 def _check_leaves(term: Any, variables: Mapping[str, cp.Variable], what: str) -> None:
-    """Raise where a term has a variable that was not declared, a parameter without a value, or a NaN."""
+    """Raise if a term has an undeclared variable, a parameter without a value, or a constant that is not finite."""
     declared = {variable.id for variable in variables.values()}
     for variable in term.variables():
         if variable.id not in declared:
-            raise InvalidProblem(f"{what} has a variable {variable.name()} that variables() does not declare")
+            raise InvalidProblem(f"{what} uses a variable {variable.name()} that variables() does not return")
     for parameter in term.parameters():
         if parameter.value is None:
-            raise InvalidProblem(f"{what} has a parameter {parameter.name()} without a value; set it")
+            raise InvalidProblem(f"{what} has a parameter {parameter.name()} without a value; set its value")
     for constant in term.constants():
         numbers = constant.value.data if sp.issparse(constant.value) else constant.value
         if not np.isfinite(numbers).all():
-            raise InvalidProblem(f"{what} has a constant that is NaN or infinite")
+            raise InvalidProblem(f"{what} has a constant with NaN or infinite entries")
 
 
 def checked_variables(problem: Any) -> dict[str, cp.Variable]:
     """Ask a problem for its variables and check them."""
     name, variables = type(problem).__name__, problem.variables()
     if not isinstance(variables, Mapping) or not variables:
-        raise InvalidProblem(f"{name}.variables() must return CVXPY variables by name")
+        raise InvalidProblem(f"{name}.variables() must return a dictionary of CVXPY variables by name")
     for key, variable in variables.items():
         if not isinstance(variable, cp.Variable):
             raise InvalidProblem(f"{name}.variables(): {key!r} is not a cvxpy.Variable")
         if variable.is_complex() or variable.attributes["boolean"] or variable.attributes["integer"]:
-            raise InvalidProblem(f"{name}: the variable {key} must be real; complex and integer ones are not taken")
+            raise InvalidProblem(
+                f"{name}: the variable {key} must be real; complex and integer variables are not supported"
+            )
     return dict(variables)
 
 
@@ -83,22 +85,24 @@ class Declaration:
         if problem.convex and not objective.is_dcp():
             raise InvalidProblem(
                 f"{name}: CVXPY does not recognise the objective as convex "
-                f"(for Maximize: concave); rewrite it by the rules of disciplined convex programming"
+                f"(for Maximize: concave); rewrite it to follow the rules of disciplined convex programming"
             )
         declared = problem.constraints(**variables)
         if not isinstance(declared, Mapping):
-            raise InvalidProblem(f"{name}.constraints() must return constraints by name")
+            raise InvalidProblem(f"{name}.constraints() must return a dictionary of constraints by name")
         groups = {}
         for key, group in declared.items():
             terms = list(group) if isinstance(group, (list, tuple)) else [group]
             for term in terms:
                 if not isinstance(term, cp.constraints.constraint.Constraint):
-                    raise InvalidProblem(f"{name}: the constraint {key!r} holds {term!r}, not a CVXPY constraint")
+                    raise InvalidProblem(
+                        f"{name}: the constraint {key!r} contains {term!r}, which is not a CVXPY constraint"
+                    )
                 _check_leaves(term, variables, f"{name}: the constraint {key!r}")
                 if problem.convex and not term.is_dcp():
                     raise InvalidProblem(
                         f"{name}: CVXPY does not recognise the constraint {key!r} as convex; "
-                        f"rewrite it by the rules of disciplined convex programming"
+                        f"rewrite it to follow the rules of disciplined convex programming"
                     )
             terms = [term for term in terms if term.size > 0]
             if terms:  # an empty set of links makes an empty group: nothing to solve, nothing to show
@@ -115,7 +119,7 @@ class Declaration:
         return cp.Problem(self.objective, self.terms)
 
     def worded(self, terms: list) -> str:
-        """Return constraints, or the objective, in plain characters: as mathematics, or in CVXPY's words."""
+        """Return constraints, or the objective, in plain characters: as mathematics, or as CVXPY writes them."""
         return ",  ".join(mathematics.expression(term, self.variables) for term in terms)
 
     def tex(self, terms: list) -> str:

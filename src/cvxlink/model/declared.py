@@ -1,4 +1,4 @@
-"""What every formulation declares: variables, an objective, named constraints. Nothing about solvers."""
+"""What every formulation declares: variables, an objective and named constraints. Nothing here is about solvers."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ MADE_OF_VARIABLES = ("_variables", "declaration", "program", "_checked_program")
 
 
 class Declared(ABC):
-    """A convex program, declared by three methods; it can be printed."""
+    """A convex program, declared by three methods, that can be printed."""
 
     about: ClassVar[About] = About()
     convex: ClassVar[bool] = True
 
-    # What is said about one program, and is no longer true of another; subclasses add to it.
+    # Members that describe one program and are not true of another; subclasses add to them.
     _said_about_the_program: ClassVar[tuple[str, ...]] = ("tex",)
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Take back what was said about an inherited program in a subclass that declares another one.
+        """Reset what describes an inherited program in a subclass that declares another one.
 
         A class may change the program by its own methods, through a mixin, or because ``super()`` leads elsewhere. So
-        what counts are all definitions that the declaration is made of, in the order of the method resolution.
+        all definitions along the method resolution order are compared.
         """
         super().__init_subclass__(**options)
         for name in cls._said_about_the_program:
@@ -41,7 +41,7 @@ class Declared(ABC):
 
     @property
     def tex(self) -> Mapping[str, str]:
-        """LaTeX for the objective (key ``"objective"``) and for constraints, by name, where terms do not know it."""
+        """LaTeX for the objective (key ``"objective"``) and constraints, by name, where the terms have none."""
         return {}
 
     @abstractmethod
@@ -50,20 +50,20 @@ class Declared(ABC):
 
     @abstractmethod
     def objective(self, **variables: Any) -> cp.Minimize | cp.Maximize:
-        """Return the objective; the arguments are the variables by name."""
+        """Return the objective; the variables are passed by name."""
 
     @abstractmethod
     def constraints(self, **variables: Any) -> Mapping[str, Any]:
-        """Return the constraints by name: each one constraint, or a list of them."""
+        """Return the constraints by name; each entry is one constraint or a list of them."""
 
     def parameter(self, name: str) -> Any:
-        """Return an attribute by name; in a program compiled once, the CVXPY parameter that stands for it."""
+        """Return an attribute by name, or the CVXPY parameter that stands for it in a program compiled once."""
         value, stand_in = getattr(self, name), self.__dict__.get("_stand_in")
         return value if stand_in is None else stand_in(name, value)
 
     @cached_property
     def declaration(self) -> Declaration:
-        """The declared program, checked: well formed, and convex. The formulation is asked once."""
+        """The declared program, checked to be well formed and convex. The formulation is asked only once."""
         return Declaration.of(self, declared_variables(self))
 
     def __getstate__(self) -> dict[str, Any]:
@@ -108,13 +108,13 @@ class Declared(ABC):
     def _title(self) -> str:
         """Return the name of the class and the first line of its own docstring."""
         name, summary = type(self).__name__, (type(self).__doc__ or "").strip().splitlines()
-        # A dataclass without a docstring gets its signature as one: of no use to a reader.
+        # A dataclass without a docstring gets its signature as one, which does not help a reader.
         useful = summary and not summary[0].startswith(f"{name}(")
         return f"{name}: {summary[0].rstrip('.')}" if useful else name
 
 
 def declared_variables(problem: Declared) -> dict[str, cp.Variable]:
-    """Return the variables of a problem, checked; the formulation is asked once."""
+    """Return the checked variables of a problem; the formulation is asked only once."""
     if "_variables" not in problem.__dict__:
         problem.__dict__["_variables"] = checked_variables(problem)
     return problem.__dict__["_variables"]
@@ -125,7 +125,7 @@ def _definitions(cls: type, name: str) -> tuple[Any, ...]:
 
 
 def is_said_of(cls: type[Declared], name: str) -> bool:
-    """Whether what a class inherits under a name was said of the very program that it declares."""
+    """Whether a member that a class inherits describes the same program that the class declares."""
     before: list[type] = []
     for owner in cls.__mro__:
         if name in vars(owner):
@@ -133,9 +133,10 @@ def is_said_of(cls: type[Declared], name: str) -> bool:
         before.append(owner)
     if issubclass(owner, Declared):
         return all(_definitions(owner, method) == _definitions(cls, method) for method in DECLARES)
-    return not any(method in vars(base) for base in before for method in DECLARES)  # a mixin speaks for those after it
+    # A mixin describes the classes after it.
+    return not any(method in vars(base) for base in before for method in DECLARES)
 
 
 def _default(cls: type[Declared], name: str) -> Any:
-    """Return what stands under a name where nothing is said: the definition of the base class."""
+    """Return the default of a member: the definition in the base class."""
     return [vars(base)[name] for base in cls.__mro__ if issubclass(base, Declared) and name in vars(base)][-1]

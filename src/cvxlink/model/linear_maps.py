@@ -1,8 +1,8 @@
-"""Linear maps of a symmetric matrix that keep their coefficients: an expression of CVXPY's, and the same as data.
+"""Linear maps of a symmetric matrix that keep their coefficients: a CVXPY expression, and the same as data.
 
 CVXPY finds the coefficients of ``K[i, j]`` by writing down all n² entries of K. A :class:`LinearMap` is given its
-coefficients when it is made, and shows them to CVXPY only when that compiles a program. So a formulation made of such
-maps can be declared, printed and read as data for any number of points.
+coefficients when it is made, and passes them to CVXPY only when CVXPY compiles the program. So a formulation made of
+such maps can be declared, printed and read as data for any number of points.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class LinearMap(AffAtom):
     A : sparse matrix, m × n²
         Row r is the symmetric matrix A_r written out row by row: entry (i, j) is column i·n + j.
     scalar : bool
-        Whether the one number of a single row is a scalar instead of a vector.
+        Whether the result of a single row is a scalar instead of a vector.
     """
 
     def __init__(self, K: Any, A: sp.csr_array, scalar: bool = False) -> None:
@@ -36,21 +36,23 @@ class LinearMap(AffAtom):
         return () if self.scalar else (self.A.shape[0],)
 
     def validate_arguments(self) -> None:
-        """Raise if the matrix does not have the order the coefficients are for."""
+        """Raise if the order of the matrix does not match the coefficients."""
         n = self.args[0].shape[0]
         if self.args[0].shape != (n, n) or self.A.shape[1] != n * n:
-            raise ValueError(f"the coefficients are for {self.A.shape[1]} entries, the matrix is {self.args[0].shape}")
+            raise ValueError(
+                f"the coefficients are for {self.A.shape[1]} entries, but the matrix has shape {self.args[0].shape}"
+            )
 
     def name(self) -> str:
-        """Return how it is printed where nothing better is known."""
+        """Return how it is printed if nothing better is known."""
         return f"[{self.A.shape[0]} linear maps]({self.args[0].name()})"
 
     def get_data(self) -> list[Any]:
-        """Return what is needed to make a copy."""
+        """Return the arguments for a copy."""
         return [self.A, self.scalar]
 
     def sign_from_args(self) -> tuple[bool, bool]:
-        """Return that the result may have any sign."""
+        """The result may have any sign."""
         return False, False
 
     def is_incr(self, idx: int) -> bool:
@@ -85,7 +87,7 @@ def entries(K: Any, i: Any, j: Any, weights: Any = 1.0) -> LinearMap:
 
 
 def at_places(n: int, row: np.ndarray, i: np.ndarray, j: np.ndarray, weights: np.ndarray, rows: int) -> sp.csr_array:
-    """Return rows whose coefficients stand at places (i, j), half of each at (j, i)."""
+    """Return rows with coefficients at places (i, j), split evenly between (i, j) and (j, i)."""
     columns = np.concatenate([i * n + j, j * n + i])
     A = sp.csr_array((np.tile(np.asarray(weights) / 2, 2), (np.tile(row, 2), columns)), shape=(rows, n * n))
     A.sum_duplicates()
@@ -93,7 +95,7 @@ def at_places(n: int, row: np.ndarray, i: np.ndarray, j: np.ndarray, weights: np
 
 
 def squared_distances(K: Any, i: np.ndarray, j: np.ndarray, sign: float = 1.0) -> LinearMap:
-    """Return K_ii + K_jj − 2K_ij, or with a sign of −1 the squared lengths of sums, K_ii + K_jj + 2K_ij."""
+    """Return K_ii + K_jj − 2K_ij or, for sign −1, the squared lengths of sums, K_ii + K_jj + 2K_ij."""
     n, count = K.shape[0], len(i)
     i, j, row, one = np.asarray(i, np.int64), np.asarray(j, np.int64), np.arange(count), np.ones(count)
     row, weights = np.tile(row, 3), np.concatenate([one, one, -2 * sign * one])

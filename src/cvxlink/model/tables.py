@@ -1,4 +1,4 @@
-"""Tables that print themselves, and give a row by its number or its name."""
+"""Tables that print themselves, with rows by number or by name."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ WIDTH = 88
 
 
 class Row(Protocol):
-    """What a row offers."""
+    """What a row must offer."""
 
     @property
     def name(self) -> str:
         """Its name."""
 
     def cells(self) -> tuple[str, ...]:
-        """Return what stands in the columns."""
+        """Return the text of each column."""
 
 
 RowType = TypeVar("RowType", bound=Row)
 
 
 def same_name(which: str, names: Iterable[str]) -> str | None:
-    """Return the name that is meant: that very one, or else the one that differs in capitals only."""
+    """Return the name that matches exactly, or otherwise the one that matches except for capitals."""
     names = list(names)
     return which if which in names else next((name for name in names if name.casefold() == which.casefold()), None)
 
 
 def _fitting(rows: Sequence[Sequence[str]]) -> list[int]:
-    """Return the widths of columns: the widest are narrowed until a line has room for all, or only words are left."""
+    """Return the widths of columns, narrowing the widest until all fit on a line or no cell can be wrapped further."""
     columns = list(zip(*rows, strict=True))
     widths = [max(map(len, column)) for column in columns]
     least = [max(len(word) for cell in column for word in cell.split() or [""]) for column in columns]
@@ -46,7 +46,7 @@ def _fitting(rows: Sequence[Sequence[str]]) -> list[int]:
 
 
 def _wrapped(row: Sequence[str], widths: list[int]) -> list[str]:
-    """Return the lines of one row, whose cells may take several."""
+    """Return the lines of one row; a cell may take several."""
     cells = [
         wrap(cell, width, break_long_words=False, break_on_hyphens=False) or [""]
         for cell, width in zip(row, widths, strict=True)
@@ -56,7 +56,7 @@ def _wrapped(row: Sequence[str], widths: list[int]) -> list[str]:
 
 
 class Table(tuple[RowType, ...], Generic[RowType]):
-    """Rows, with the names of their columns; print it to read it."""
+    """Rows with named columns; print the table to read it."""
 
     columns: ClassVar[tuple[str, ...]]
     noun: ClassVar[str]
@@ -71,7 +71,7 @@ class Table(tuple[RowType, ...], Generic[RowType]):
     __repr__ = __str__
 
     def __getitem__(self, which: Any) -> Any:
-        """Return a row by its number or by its name, in capitals or not."""
+        """Return a row by its number or by its name; capitals do not matter."""
         if not isinstance(which, str):
             return super().__getitem__(which)
         name = same_name(which, self.names())

@@ -53,7 +53,7 @@ _SYMBOLS = {
 _SUBSCRIPTS = str.maketrans("0123456789+-aehijklmnoprstuvx", "₀₁₂₃₄₅₆₇₈₉₊₋ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓ")
 _SUPERSCRIPTS = str.maketrans("0123456789+-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻")
 
-# CVXPY's names of its atoms, with arguments nobody gave them.
+# CVXPY's names of its atoms, with default arguments that a reader does not need.
 _WORDS = (
     (r" \+ Promote\(-0\.0, \([^)]*\)\)", ""),
     (r"Sum\(((?:(?!Sum\().)*?), None, False\)", r"sum(\1)"),
@@ -65,7 +65,7 @@ LONGEST_TERM = 200
 
 
 def plain(tex: str) -> str:
-    """Return LaTeX in plain characters, as near as they come."""
+    """Return LaTeX in plain characters, as closely as they allow."""
     text = re.sub(r"\\(?:text|operatorname|mathrm)\{([^}]*)\}", r"\1", tex)
     for command, symbol in _SYMBOLS.items():
         last = r"(?![A-Za-z])" if command[-1].isalpha() else ""
@@ -76,21 +76,21 @@ def plain(tex: str) -> str:
 
 
 def stands_for(term: Any, tex: str, of: Any) -> Any:
-    """Return a CVXPY expression or constraint that knows what it stands for: LaTeX, with @ for the matrix it is of."""
+    """Give a CVXPY expression or constraint its LaTeX, with @ for the variable ``of``, and return it."""
     if isinstance(term, AddExpression):
-        term = cp.multiply(1.0, term)  # CVXPY makes one sum of nested sums, and this one would lose its name
+        term = cp.multiply(1.0, term)  # CVXPY flattens nested sums, and this one would lose its LaTeX
     term.stands_for = tex, of
     return term
 
 
 def written_as(variable: cp.Variable, tex: str) -> cp.Variable:
-    """Return a variable whose symbol, in LaTeX, is not simply its name."""
+    """Give a variable a LaTeX symbol other than its name, and return it."""
     variable.written_as = tex
     return variable
 
 
 def expression(term: Any, names: dict[str, cp.Variable]) -> str:
-    """Return a CVXPY objective or constraint in plain characters: what it stands for, or how CVXPY writes it."""
+    """Return a CVXPY objective or constraint in plain characters: its own LaTeX, or how CVXPY writes it."""
     return _composed(term, names, plain, str)
 
 
@@ -102,7 +102,7 @@ def tex(term: Any, names: dict[str, cp.Variable]) -> str:
 def _composed(
     term: Any, names: dict[str, cp.Variable], of_tex: Callable[[str], str], of_words: Callable[[str], str]
 ) -> str:
-    """Put a term together from what its parts stand for, and CVXPY's wording of the others."""
+    """Compose a term from the LaTeX of its parts, and CVXPY's wording where a part has none."""
     if isinstance(term, (cp.Minimize, cp.Maximize)):
         term = term.args[0]
     if hasattr(term, "stands_for"):

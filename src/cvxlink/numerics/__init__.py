@@ -1,1 +1,1 @@
-"""Numbers only: checks, threads, products kept as factors, eigenpairs, factorisations, harmonic extension."""
+"""Numbers only: checks, matrices kept as products, eigenvalues, factorisations, harmonic extension."""

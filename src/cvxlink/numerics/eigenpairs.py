@@ -1,8 +1,8 @@
-"""The smallest eigenvalues of a symmetric matrix, sparse or dense, none of them missed.
+"""The smallest eigenvalues of a symmetric matrix, sparse or dense, without missing any.
 
-They may be wanted on the complement of a unit vector v only. By products with the matrix (Lanczos's method) where that
-converges, by products with its inverse where it does not; what a run may have missed, as it sees one direction of each
-eigenspace from where it starts, is looked for once more, or counted by Sylvester's law of inertia.
+Optionally they are computed on the complement of a unit vector v. Lanczos's method uses products with the matrix if
+that converges, otherwise products with its inverse. A run sees only one direction of each eigenspace, so missed
+eigenvalues are searched for a second time, or counted by Sylvester's law of inertia.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ Pairs = tuple[np.ndarray, np.ndarray]
 
 # Up to this order LAPACK is as fast as Lanczos's method, and cannot miss an eigenvalue.
 DENSE = 1000
-# Beyond this one a sparse matrix is not made dense where Lanczos's method fails.
+# Beyond this order a sparse matrix is not made dense if Lanczos's method fails.
 LARGEST_DENSE = 8000
 # Measured: 15 eigenvectors of 9298 points in 256 dimensions take 0.2 s by products and 11 s by inversion, 200 of 3000
 # points in 784 dimensions 3 s and 0.6 s.
 MOST_BY_PRODUCTS = 50
-# Beyond this order a block of columns is filtered instead: cheaper products, and clusters of eigenvalues do no harm.
+# Beyond this order a block of columns is filtered: products are cheaper, and clusters of eigenvalues do no harm.
 MANY = 20_000
-# Products of the block, and the residual it is filtered to, relative to the norm.
+# The largest numbers of products of the block; below, its final residual relative to the norm.
 MOST_FILTERED = 2000
 QUICKLY_FILTERED = 150
 FEW = 8
 FILTERED = 1e-10
 # Runs by inversion, each on the complement of what was found before, until the count is right.
 MOST_RUNS = 12
-# Products that a first guess takes.
+# Products for a first guess.
 KRYLOV = 30
-# Up to this order a proof takes all of LAPACK; up to the other it takes a sparse factorisation.
+# Up to the first order a proof uses LAPACK; up to the second, a sparse factorisation.
 PROVEN_BY_LAPACK = 3000
 COUNTED = 10_000
 
@@ -59,16 +59,16 @@ def smallest_eigenpairs(
     matrix : sparse or dense matrix
     count : int
     v : array, optional
-        A unit vector, on whose complement they are wanted.
+        A unit vector; the eigenvalues are computed on its complement.
     start : array, optional
-        Where to start from; near an eigenvector is best.
+        A starting vector, ideally close to an eigenvector.
     try_products : bool
-        False where they are known not to be enough.
+        False if products with the matrix are known not to converge.
     """
     n = matrix.shape[0]
     found = None
     if n > DENSE and 4 * count <= n:
-        # Vectors are too short for threads to pay, unless the matrix is dense.
+        # Vectors are too short for threads to help, unless the matrix is dense.
         sparse_and_many = sp.issparse(matrix) and n > MANY
         with threads_for(1 if sp.issparse(matrix) else n):
             if count <= MOST_BY_PRODUCTS and (try_products or not sp.issparse(matrix)):
@@ -78,7 +78,7 @@ def smallest_eigenpairs(
         if found is None and sp.issparse(matrix) and n > LARGEST_DENSE:
             raise CvxlinkError(
                 f"the smallest eigenvalues of these {n} points are too close together for Lanczos's method; "
-                f"join the components of the graph, or take fewer points"
+                f"join the components of the graph, or use fewer points"
             )
     return by_lapack(matrix, count, v) if found is None else found
 
@@ -87,21 +87,21 @@ def by_lapack(matrix: Any, count: int, v: np.ndarray | None = None) -> Pairs:
     """Return the smallest eigenpairs of a dense matrix, or of a sparse one made dense."""
     space = Complement(matrix.shape[0], v)
     dense = space.restrict(matrix)
-    # Divide and conquer finds all of them faster than the other method finds half.
+    # Divide and conquer finds all eigenvalues faster than the other method finds half of them.
     whole = 2 * count > len(dense)
     eigenvalues, y = np.linalg.eigh(dense) if whole else scipy.linalg.eigh(dense, subset_by_index=[0, count - 1])
     return eigenvalues[:count], space.lift(y[:, :count])
 
 
 def by_products(matrix: Any, count: int, v: np.ndarray | None = None, start: np.ndarray | None = None) -> Pairs | None:
-    """Run Lanczos's method on size − matrix, whose largest eigenvalues belong to the smallest ones; None if in vain.
+    """Run Lanczos's method on size − matrix, whose largest eigenvalues give the smallest ones; None if it fails.
 
-    Products are enough where the eigenvalues are not too close together, as on graphs in many dimensions, whose factors
-    would not be sparse. On graphs in few dimensions it is the other way round, and for many eigenvectors, which keeping
-    orthogonal costs more than factors.
+    Products are enough if the eigenvalues are not too close together, as on graphs in many dimensions, whose factors
+    would not be sparse. On graphs in few dimensions factors are better, and also for many eigenvectors, because keeping
+    these orthogonal costs more.
 
-    It is run once more, from elsewhere and orthogonally to what was found: nothing smaller than the last eigenvalue may
-    turn up.
+    It is run a second time, from another start and orthogonal to the vectors found: it must not find anything smaller
+    than the last eigenvalue.
     """
     n, size = matrix.shape[0], norm_bound(matrix)
     first, elsewhere = np.random.default_rng(0).standard_normal((2, n))
@@ -128,7 +128,7 @@ def by_products(matrix: Any, count: int, v: np.ndarray | None = None, start: np.
 
 
 def _of_many(matrix: sp.csr_array, count: int, v: np.ndarray | None) -> Pairs | None:
-    """Filter a block where few eigenvalues are wanted, as of clusters that are well apart; otherwise Lanczos first."""
+    """If few eigenvalues are wanted, first filter a block briefly; then try Lanczos's method, then filter at length."""
     inside = InOrder(matrix)
     v = None if v is None else v[inside.order]
     found = by_filter(inside.matrix, count, v, QUICKLY_FILTERED) if count <= FEW else None
@@ -137,11 +137,11 @@ def _of_many(matrix: sp.csr_array, count: int, v: np.ndarray | None) -> Pairs | 
 
 
 def by_filter(matrix: sp.csr_array, count: int, v: np.ndarray | None = None, most: int = MOST_FILTERED) -> Pairs | None:
-    """Filter random columns by Chebyshev polynomials of the matrix, until nothing else is left; None if in vain.
+    """Filter random columns by Chebyshev polynomials of the matrix until they converge; None if they do not.
 
-    A block does not care how close together the wanted eigenvalues are, only how far they are from those that follow,
-    and with a few columns more than wanted none is missed. Its products with a matrix whose neighbours are near each
-    other in memory (:class:`InOrder`) are several times as fast as so many single ones.
+    For a block it does not matter how close together the wanted eigenvalues are, only how far they are from the next
+    ones, and with a few extra columns none is missed. Block products with a matrix whose neighbours are close in memory
+    (:class:`InOrder`) are several times as fast as the same number of single products.
     """
     n, size = matrix.shape[0], norm_bound(matrix)
     fixed = np.zeros((n, 0)) if v is None else v[:, None]
@@ -159,7 +159,7 @@ def by_filter(matrix: sp.csr_array, count: int, v: np.ndarray | None = None, mos
         wanted = np.log(off / (FILTERED * size)) / max(rate, 1e-12)
         if products > 80 and products + wanted > most:
             return None
-        # Not more at once than leaves the block independent in double precision.
+        # The degree is limited so that the block stays independent in double precision.
         spread = float(np.arccosh(1 + 2 * max(low - float(eigenvalues[0]), 0.0) / (size - low)))
         degree = int(np.clip(min(wanted + 1, 16 / max(spread, 1e-12)), 10, 300))
     return None
@@ -168,8 +168,8 @@ def by_filter(matrix: sp.csr_array, count: int, v: np.ndarray | None = None, mos
 def by_inversion(matrix: sp.csr_array, count: int, v: np.ndarray | None = None) -> Pairs | None:
     """Run Lanczos's method on (matrix − shift)⁻¹, where the smallest eigenvalues are the largest and far apart.
 
-    The shift is below them all. How many eigenvalues lie below the last one found is counted; where some are missing,
-    it is run again on the complement of those that are not.
+    The shift is below all eigenvalues. The eigenvalues below the last one found are counted; if some are missing, it is
+    run again on the complement of those found.
     """
     n, size = matrix.shape[0], norm_bound(matrix)
     found = _below(matrix, v, size)
@@ -200,17 +200,17 @@ def by_inversion(matrix: sp.csr_array, count: int, v: np.ndarray | None = None) 
 
 
 def number_below(matrix: sp.csr_array, value: float, v: np.ndarray | None = None) -> int | None:
-    """Count the eigenvalues below a number by Sylvester's law of inertia; None where elimination needs other pivots.
+    """Count the eigenvalues below a number by Sylvester's law of inertia; None if elimination needs other pivots.
 
-    On the complement of v they are those of the matrix bordered by v, which has one more of either sign: by Haynsworth,
-    as many as pivots are negative, and one more if vᵀ(matrix − value)⁻¹v is positive, less one.
+    On the complement of v they are those of the matrix bordered by v, which has one more of either sign. By Haynsworth
+    the count is the number of negative pivots, plus one if vᵀ(matrix − value)⁻¹v is positive, minus one.
     """
     factors = _eliminated(matrix, value)
     return None if factors is None else _negative(factors, v)
 
 
 def _eliminated(matrix: sp.csr_array, value: float) -> Any | None:
-    """Return the factors of matrix − value; None where elimination needs pivots off the diagonal."""
+    """Return the factors of matrix − value; None if elimination needs pivots off the diagonal."""
     try:
         factors = factorise(matrix - value * sp.eye_array(matrix.shape[0]))
     except RuntimeError:
@@ -219,7 +219,7 @@ def _eliminated(matrix: sp.csr_array, value: float) -> Any | None:
 
 
 def _negative(factors: Any, v: np.ndarray | None) -> int:
-    """Count the negative eigenvalues of what was factorised, on the complement of v."""
+    """Count the negative eigenvalues of the factorised matrix on the complement of v."""
     negative = int((factors.U.diagonal() < 0).sum())
     return negative if v is None else negative + int(v @ factors.solve(v) > 0) - 1
 
@@ -227,12 +227,12 @@ def _negative(factors: Any, v: np.ndarray | None) -> int:
 def sum_of_smallest(
     matrix: Any, count: int, found: Pairs | None = None, v: np.ndarray | None = None
 ) -> tuple[float, float, str]:
-    """Return the sum of the smallest eigenvalues, how much lower it can really be, and what that rests on.
+    """Return the sum of the smallest eigenvalues, how much lower it can really be, and how that is known.
 
-    A dense matrix, and a sparse one up to order 3000, has them computed here by LAPACK, with a margin for rounding. Of
-    a larger sparse one, those ``found`` elsewhere are compared with a count: as many eigenvalues as were found lie
-    below the last, so these are they, each within the norm of the residual (Kahan). Beyond order 10 000, where the
-    factors may be too large, they are taken for complete.
+    For a dense matrix, and a sparse one up to order 3000, they are computed here by LAPACK, with a margin for rounding.
+    For a larger sparse matrix, the eigenvalues ``found`` elsewhere are checked by a count: exactly as many as were
+    found lie below the last, so none is missing, and each is accurate within the norm of the residual (Kahan). Beyond
+    order 10 000, where the factors may be too large, they are assumed to be complete.
     """
     n, size = matrix.shape[0], norm_bound(matrix)
     rounding = count * n * float(np.finfo(float).eps) * size
@@ -255,14 +255,14 @@ def sum_of_smallest(
 
 
 def norm_bound(matrix: Any) -> float:
-    """Return a number that no eigenvalue exceeds in size: the largest row sum (Gershgorin)."""
+    """Return a bound on the absolute values of the eigenvalues: the largest row sum (Gershgorin)."""
     return float(abs(matrix).sum(axis=1).max())
 
 
 class InOrder:
-    """A sparse symmetric matrix with its rows and columns in an order that puts neighbours near each other in memory.
+    """A sparse symmetric matrix with its rows and columns ordered so that neighbours are close in memory.
 
-    Products with several columns are then two to six times as fast as with points in any order (100 000 points).
+    Products with several columns are then two to six times as fast as in arbitrary order (100 000 points).
     """
 
     def __init__(self, matrix: sp.csr_array) -> None:
@@ -278,7 +278,7 @@ class InOrder:
 
 
 class Complement:
-    """The complement of a unit vector v, or the whole space where there is none, with an orthonormal basis."""
+    """The complement of a unit vector v, or the whole space if v is None, with an orthonormal basis."""
 
     def __init__(self, n: int, v: np.ndarray | None = None) -> None:
         self.n, self.v = n, v
@@ -325,15 +325,15 @@ class _Bordered:
 
 
 def _below(matrix: sp.csr_array, v: np.ndarray | None, size: float) -> tuple[Any, float] | None:
-    """Return the factors of matrix − shift, with a shift below the smallest eigenvalue, and not far, and the shift."""
+    """Return the factors of matrix − shift, with a shift slightly below the smallest eigenvalue, and the shift."""
     n = matrix.shape[0]
     fixed = np.zeros((n, 0)) if v is None else v[:, None]
-    # A guess that is too large: the least Ritz value on a small Krylov space.
+    # An upper estimate: the least Ritz value on a small Krylov space.
     basis = np.zeros((n, 0))
     x = size * np.random.default_rng(0).standard_normal(n)
     for _ in range(KRYLOV):
         x = outside(outside(x, fixed), basis)
-        if np.linalg.norm(x) <= 1e-8 * size:  # as for a multiple of the identity
+        if np.linalg.norm(x) <= 1e-8 * size:  # for example for a multiple of the identity
             break
         basis = np.column_stack([basis, x / np.linalg.norm(x)])
         x = matrix @ basis[:, -1]
@@ -351,9 +351,9 @@ def _below(matrix: sp.csr_array, v: np.ndarray | None, size: float) -> tuple[Any
 def _nearer(
     matrix: sp.csr_array, count: int, v: np.ndarray | None, size: float, factors: Any, shift: float
 ) -> _Bordered:
-    """Return how to solve with a shift that is as near to the eigenvalues as they are to each other.
+    """Return a solver with a shift that is as close to the eigenvalues as they are to each other.
 
-    Seen from afar they are one cluster, and Lanczos's method needs hundreds of steps to tell them apart.
+    With a distant shift they look like one cluster, and Lanczos's method needs hundreds of steps to separate them.
     """
     bordered, n = _Bordered(factors, v), matrix.shape[0]
     fixed = np.zeros((n, 0)) if v is None else v[:, None]
@@ -363,7 +363,7 @@ def _nearer(
             U = np.linalg.qr(outside(bordered.solve(U), fixed))[0]
         eigenvalues = np.linalg.eigvalsh(U.T @ (matrix @ U))
         least, apart = float(eigenvalues[0]), float(eigenvalues[count - 1] - eigenvalues[0])
-        for share in (0.05, 0.3):  # of the way that is left
+        for share in (0.05, 0.3):  # of the remaining distance
             near = least - max(share * (least - shift), 0.3 * apart, 1e-9 * size)
             closer = None if near <= shift + 0.5 * (least - shift) else _eliminated(matrix, near)
             if closer is not None and _negative(closer, v) == 0:
@@ -374,19 +374,19 @@ def _nearer(
 
 
 def deflated(product: Any, away: np.ndarray, n: int) -> sp.linalg.LinearOperator:
-    """Return an operator on the complement of orthonormal columns; what it projects away stays at zero."""
+    """Return an operator on the complement of orthonormal columns; it maps these columns to zero."""
     return sp.linalg.LinearOperator(
         (n, n), matvec=lambda x: outside(product(outside(x.ravel(), away)), away), dtype=float
     )
 
 
 def outside(x: np.ndarray, away: np.ndarray) -> np.ndarray:
-    """Return columns without what they have along orthonormal ones."""
+    """Return columns without their components along orthonormal ones."""
     return x - away @ (away.T @ x)
 
 
 def chebyshev(matrix: Any, x: np.ndarray, degree: int, low: float, high: float) -> np.ndarray:
-    """Return T_k(M)x, for the Chebyshev polynomial that is at most 1 in size between low and high and grows outside."""
+    """Return T_k(M)x, for the Chebyshev polynomial that is at most 1 in absolute value between low and high."""
     *_, last = deque(chebyshev_series(matrix, x, degree, low, high), maxlen=1)
     return last
 
@@ -403,7 +403,7 @@ def chebyshev_series(matrix: Any, x: np.ndarray, degree: int, low: float, high: 
 
 
 def ritz(product: Callable[[np.ndarray], np.ndarray], columns: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the Ritz values on the span of columns, in increasing order, their vectors and what these leave."""
+    """Return the Ritz values on the span of columns, in increasing order, their vectors and the residuals."""
     U = np.linalg.qr(columns)[0]
     image = product(U)
     values, turned = np.linalg.eigh(U.T @ image)

@@ -1,4 +1,4 @@
-"""Sparse elimination on the diagonal: the one factorisation behind positive definiteness, solves and fill."""
+"""Sparse elimination with diagonal pivots, for tests of positive definiteness, for solves and for fill."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import scipy.sparse as sp
 def factorise(matrix: Any) -> Any:
     """Factorise a symmetric matrix, pivoting on the diagonal in an order that keeps the factors sparse.
 
-    Raises ``RuntimeError`` where a pivot is exactly zero.
+    Raises ``RuntimeError`` if a pivot is exactly zero.
     """
     return sp.linalg.splu(
         sp.csc_array(matrix), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
@@ -19,9 +19,9 @@ def factorise(matrix: Any) -> Any:
 
 
 def positive_definite_factors(matrix: Any) -> Any | None:
-    """Return the factors of a symmetric matrix that is positive definite beyond rounding; None of any other.
+    """Return the factors of a symmetric matrix that is positive definite beyond rounding; otherwise None.
 
-    All pivots must be positive, by more than rounding can make a zero.
+    All pivots must be larger than rounding errors.
     """
     try:
         factors = factorise(matrix)
@@ -35,8 +35,8 @@ def positive_definite_factors(matrix: Any) -> Any | None:
 def largest_clique(pattern: Any) -> int:
     """Return the order of the largest dense block that chordal decomposition leaves of a non-negative matrix.
 
-    It is the largest column of the Cholesky factor of a matrix with that pattern, ordered for little fill. What an
-    interior-point code that decomposes it has to pay grows with it, not with the order.
+    It is the largest column of the Cholesky factor of a matrix with that pattern, ordered for little fill. The cost of
+    an interior-point code that uses the decomposition grows with it, not with the order.
     """
     n = pattern.shape[0]
     pattern = sp.csc_array(pattern + sp.eye_array(n))

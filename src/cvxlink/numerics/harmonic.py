@@ -5,7 +5,7 @@ For a Laplacian L (either one), known points l and unknown points u,
 .. math:: \min_f \langle f, L f\rangle \ \text{ s.t. } f_l \text{ given}
           \qquad\Longleftrightarrow\qquad f = Q f_l,\quad Q = \begin{pmatrix} I \\ -L_{uu}^{-1} L_{ul}\end{pmatrix}.
 
-With L = D − W, each unknown value is the weighted mean of its neighbours' values: f is harmonic. The same Q carries a
+With L = D − W, each unknown value is the weighted mean of its neighbours' values: f is harmonic. The same Q extends a
 seed kernel to all points (KP: :math:`K = Q K_{ll} Q^\top`), a kernel to points that come later (batch and online
 extension) and labels to unlabelled points (Gaussian fields, label propagation).
 """
@@ -28,16 +28,16 @@ from .factorisation import positive_definite_factors
 
 Method = Literal["factorisation", "conjugate gradients"]
 
-# Up to this many unknown points a sparse factorisation takes at most a second or two, whatever the graph. Beyond, it
-# depends: the factors of a neighbour graph in many dimensions fill up, but there conjugate gradients need few
-# iterations; in two or three dimensions it is the other way round. So one column is tried first.
+# Up to this many unknown points a sparse factorisation takes at most a second or two on any graph. Beyond that it
+# depends: the factors of a neighbour graph in many dimensions fill up, but conjugate gradients need few iterations
+# there; in two or three dimensions it is the other way round. So one column is tried first.
 MOST_FACTORISED = 10_000
 TRIAL_ITERATIONS = 300
 
-# Columns that conjugate gradients treat together: wide enough for fast products, narrow enough for memory.
+# Columns per block of conjugate gradients: wide enough for fast products, narrow enough for memory.
 WIDTH = 32
 RELATIVE_RESIDUAL = 1e-11
-# A factorisation usually leaves rounding only; where it leaves more than this, a second solve removes it.
+# A factorisation usually leaves only rounding errors; a residual above this is removed by a second solve.
 REFINED_ABOVE = 1e-12
 MOST_ITERATIONS = 20_000
 
@@ -50,10 +50,10 @@ class HarmonicExtension:
     L : sparse matrix, n × n
         A Laplacian, or any symmetric matrix that is positive definite on the unknown points.
     known : array of int
-        The known points, in the order in which values will be given; none twice.
+        The known points, in the order in which values will be given, without repetition.
     method : "factorisation" or "conjugate gradients", optional
-        How systems with L_uu are solved. By default a sparse factorisation up to 10 000 unknown points; beyond,
-        conjugate gradients if they are seen to converge fast on this graph, a factorisation if not.
+        How systems with L_uu are solved. By default a sparse factorisation up to 10 000 unknown points; beyond
+        that, conjugate gradients if a trial shows that they converge fast on this graph, otherwise a factorisation.
     """
 
     def __init__(self, L: Any, known: Any, method: Method | None = None) -> None:
@@ -71,12 +71,12 @@ class HarmonicExtension:
         return int(self.L.shape[0])
 
     def __getstate__(self) -> dict[str, Any]:
-        # The factors live outside Python; whoever gets the rest computes them again if they are needed.
+        # The factors cannot be pickled; a copy computes them again if they are needed.
         return {name: value for name, value in self.__dict__.items() if name != "_factors"}
 
     @cached_property
     def method(self) -> Method:
-        """How systems with L_uu are solved: as asked for, or chosen by size and a trial."""
+        """How systems with L_uu are solved: as requested, or chosen by size and a trial."""
         if self._asked_for is not None:
             return self._asked_for
         if len(self.unknown) <= MOST_FACTORISED:
@@ -86,13 +86,13 @@ class HarmonicExtension:
         return "conjugate gradients" if converges else "factorisation"
 
     def __call__(self, values: Any) -> np.ndarray:
-        """Extend values, one row a known point, to all n points; columns are extended each for itself.
+        """Extend values, one row per known point, to all n points; each column is extended separately.
 
         The known points keep their values exactly.
         """
         given = real_array(values, "values")
         if not np.isfinite(given).all():
-            raise InvalidInput("values hold NaN or infinity; points without a value are not known points")
+            raise InvalidInput("values hold NaN or infinity; leave points without a value out of the known points")
         if given.shape[:1] != self.known.shape or given.ndim > 2:
             raise InvalidInput(f"values must have one row for each of the {len(self.known)} known points")
         extended = np.empty((self.n, *given.shape[1:]))
@@ -108,17 +108,17 @@ class HarmonicExtension:
 
     @cached_property
     def schur_complement(self) -> np.ndarray:
-        """L_ll − L_lu L_uu⁻¹ L_ul: what L costs on the known points when the others follow.
+        """L_ll − L_lu L_uu⁻¹ L_ul: the cost on the known points if the others follow.
 
-        Computed as QᵀLQ, in which an error of ε in Q counts as ε² only, and never makes the cost too small.
+        Computed as QᵀLQ, in which an error of ε in Q counts only as ε² and never makes the cost too small.
         """
         complement = self.matrix.T @ (self.L @ self.matrix)
         return (complement + complement.T) / 2
 
     def inverse_norm(self) -> float:
-        """Return a proven bound on the norm of L_uu⁻¹, for a Laplacian; infinity where rounding leaves none.
+        """Return a proven bound on the norm of L_uu⁻¹, for a Laplacian; infinity if rounding prevents a proof.
 
-        L_uu⁻¹ has no negative entry then, so L_uu x ≥ c > 0 implies x ≥ c L_uu⁻¹1, and max x / c bounds its row sums.
+        L_uu⁻¹ then has no negative entry, so L_uu x ≥ c > 0 implies x ≥ c L_uu⁻¹1, and max x / c bounds its row sums.
         """
         if not len(self.unknown):
             return 0.0
@@ -143,8 +143,8 @@ class HarmonicExtension:
         factors = positive_definite_factors(self._system)
         if factors is None:
             raise InvalidInput(
-                "L is not positive definite on the unknown points: some of them hang on known ones by weights too "
-                "small for double precision (Graph.knn with connect=True avoids that), or L is no Laplacian"
+                "L is not positive definite on the unknown points: some are joined to known points by weights too "
+                "small for double precision (Graph.knn with connect=True avoids that), or L is not a Laplacian"
             )
         return factors
 
@@ -163,8 +163,8 @@ class HarmonicExtension:
                 part = self._conjugate_gradients(columns[:, k : k + WIDTH], MOST_ITERATIONS)
                 if part is None:
                     raise InvalidInput(
-                        f"conjugate gradients did not converge in {MOST_ITERATIONS} iterations: the weights differ "
-                        f"too much; try method='factorisation'"
+                        f"conjugate gradients did not converge in {MOST_ITERATIONS} iterations because the weights "
+                        f"differ too much; try method='factorisation'"
                     )
                 solution[:, k : k + WIDTH] = part
 
@@ -202,14 +202,15 @@ class HarmonicExtension:
 
 
 def require_reached(components: np.ndarray, known: np.ndarray) -> None:
-    """Raise, and name it, if a connected component holds no known point: nothing would determine its values."""
+    """Raise, naming the component, if a connected component has no known point to determine its values."""
     unreached = np.setdiff1d(components, components[known])
     if len(unreached):
         members = np.flatnonzero(components == unreached[0])
         shown = ", ".join(map(str, members[:5])) + (", …" if len(members) > 5 else "")
-        others = f" ({len(unreached)} components are like this)" if len(unreached) > 1 else ""
+        who = f"the {len(members)} points {shown}" if len(members) > 1 else f"the point {shown}"
+        others = f" ({len(unreached)} components have none)" if len(unreached) > 1 else ""
         raise InvalidInput(
-            f"the component of the graph with the {len(members)} points {shown} has no known or linked point{others}; "
+            f"the component of the graph with {who} has no known or linked point{others}; "
             f"link one of its points, or join the components, as Graph.knn(connect=True) does"
         )
 

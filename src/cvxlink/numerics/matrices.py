@@ -1,4 +1,4 @@
-"""Symmetric matrices kept as products, and arrays that are built only when they are asked for."""
+"""Symmetric matrices kept as products, and arrays that are built only when they are accessed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import scipy.sparse as sp
 class Congruence:
     r"""The symmetric matrix :math:`T M T^\top` of order n, with T n × c and M c × c.
 
-    What reductions bring back: a small matrix that was solved for, and how it spreads over the points.
+    Reductions lead back to this form: a small matrix that was solved for, and how it extends to the points.
     """
 
     T: Any
@@ -36,11 +36,11 @@ class Congruence:
         return (product + product.T) / 2
 
     def factor(self) -> np.ndarray:
-        """Return B with BBᵀ the product, for a semidefinite M; what rounding made negative counts as zero."""
+        """Return B with BBᵀ equal to the product, for a semidefinite M; negative eigenvalues count as zero."""
         return self.T @ square_root(self.M)
 
     def eigenvalues(self) -> np.ndarray:
-        """Return the eigenvalues in increasing order; of the zeros that rank forces, one.
+        """Return the eigenvalues in increasing order; the zeros due to low rank are given once.
 
         With TᵀT = RᵀR, the others are those of R M Rᵀ.
         """
@@ -54,7 +54,7 @@ class Congruence:
 
 @dataclass(frozen=True, eq=False)
 class Stiffened:
-    """Multipliers with a large part that vanishes wherever it matters, kept apart so that nothing is rounded away."""
+    """Multipliers with a large part that has no effect on blocks, kept separately to avoid loss of digits."""
 
     base: np.ndarray
     large: np.ndarray
@@ -123,25 +123,25 @@ def inverse_root(degrees: np.ndarray) -> np.ndarray:
 
 
 def indicators(labels: np.ndarray) -> np.ndarray:
-    """Return a column of ones and zeros for each label."""
+    """Return one column of ones and zeros per label."""
     return (labels[:, None] == np.unique(labels)[None, :]).astype(float)
 
 
 def class_shares(scores: np.ndarray) -> np.ndarray:
-    """Return scores as shares that sum to one; all alike where no label arrives."""
+    """Return scores as shares that sum to one; equal shares where no label arrives."""
     positive = np.maximum(scores, 0)
     totals = positive.sum(axis=1, keepdims=True)
     return np.divide(positive, totals, out=np.full_like(positive, 1 / scores.shape[1]), where=totals > 0)
 
 
 def square_root(matrix: np.ndarray) -> np.ndarray:
-    """Return the symmetric square root of a semidefinite matrix; what rounding made negative counts as zero."""
+    """Return the symmetric square root of a semidefinite matrix; negative eigenvalues count as zero."""
     eigenvalues, vectors = np.linalg.eigh(matrix)
     return (vectors * np.sqrt(np.maximum(eigenvalues, 0))) @ vectors.T
 
 
 class Arrays(Mapping[str, np.ndarray]):
-    """Arrays by name; what is stored sparse or as a product is built as an array when it is first asked for."""
+    """Arrays by name; a sparse matrix or a product is converted to an array on first access."""
 
     def __init__(self, stored: Mapping[str, Any] | None = None) -> None:
         self.stored = dict(stored or {})
@@ -163,9 +163,9 @@ class Arrays(Mapping[str, np.ndarray]):
 
 
 def joined_multipliers(found: list[Any]) -> Any:
-    """Return the multipliers of a group of constraints: of one constraint as it is, of several as one vector.
+    """Return the multipliers of a group of constraints: unchanged for a single constraint, otherwise as one vector.
 
-    Those of a cone of several parts, as a second-order one, are one vector in any case, part after part.
+    For a cone with several parts, such as a second-order cone, they are always one vector, part after part.
     """
     if len(found) == 1 and not isinstance(found[0], list | tuple):
         return found[0]

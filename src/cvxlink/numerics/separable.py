@@ -1,4 +1,4 @@
-r"""Propagated links as a sum of a few products, for graphs on which an n × n matrix cannot be held.
+r"""Propagated links as a sum of a few products, for graphs so large that an n × n matrix does not fit.
 
 Both methods that propagate links multiply them, between eigenvectors of L with eigenvalues x and y, by a function of
 the two: :math:`2\mu/(2\mu+x+y)` for SRCP, :math:`\mu^2/((\mu+x)(\mu+y))` for E2CP. Such a function is, to any
@@ -6,9 +6,9 @@ accuracy ε, a short sum :math:`\sum_k f_k(x) f_k(y)` of polynomials, so that
 
 .. math:: F \approx \sum_k f_k(L)\, Y f_k(L), \qquad \|F - F^*\|_F \le \varepsilon \|Y\|_F .
 
-With :math:`Y = \sum_q \theta_q v_q v_q^\top`, whose eigenvectors live on the linked points, an entry is
-:math:`F_{ij} = \sum_{k,q} \theta_q (f_k(L)v_q)_i (f_k(L)v_q)_j`. All :math:`f_k(L)v_q` come of one Chebyshev recurrence
-in L, a few columns at a time, and nothing of order n × n is ever there.
+With :math:`Y = \sum_q \theta_q v_q v_q^\top`, whose eigenvectors are supported on the linked points, an entry is
+:math:`F_{ij} = \sum_{k,q} \theta_q (f_k(L)v_q)_i (f_k(L)v_q)_j`. All :math:`f_k(L)v_q` come from one Chebyshev
+recurrence in L, a few columns at a time, and no n × n array is ever formed.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ from ..errors import InvalidInput
 from .eigenpairs import InOrder, chebyshev_series
 from .matrices import entries
 
-# Bytes that the columns in work may take.
+# Bytes for the columns that are processed at a time.
 MEMORY = 600_000_000
 # F as an array takes 1.8 GB at this order.
 LARGEST_ARRAY = 15_000
-# Polynomials of a higher degree than this are not tried.
+# The largest degree of polynomials that is tried.
 MOST_PRODUCTS = 2000
 # Pairs whose entries are computed at once.
 PAIRS = 20_000
-# All eigenvectors of a component of links are computed, which takes a minute at this order.
+# Computing all eigenvectors of a component of links takes a minute at this order.
 LARGEST_COMPONENT = 5000
-# Besides the neighbours of every point, so many of the pairs with the largest entries for each linked point are kept.
+# Besides the neighbours of every point, this many of the largest entries of each linked point are kept.
 STRONGEST = 10
 
 
@@ -45,7 +45,7 @@ STRONGEST = 10
 class Separable:
     """A function of x and y between 0 and ``high`` as Σ_k f_k(x) f_k(y).
 
-    ``coefficients`` has a row a term: f_k as a Chebyshev series on that interval. The sum is off by at most ``error``.
+    ``coefficients`` has one row per term: f_k as a Chebyshev series on that interval. The error is at most ``error``.
     """
 
     coefficients: np.ndarray
@@ -56,11 +56,11 @@ class Separable:
     def of(
         cls, function: Callable[[Any, Any], np.ndarray], high: float, pole: float, accuracy: float
     ) -> Separable | None:
-        """Return the shortest sum that is as accurate as asked for, or None where that takes too high a degree.
+        """Return the shortest sum of the requested accuracy, or None if that takes too high a degree.
 
         The function must be positive definite, and have no pole in x or y above −``pole``. On Chebyshev's points it is
-        then a matrix whose eigenvectors, scaled by the roots of their eigenvalues, are the best f_k there; polynomials
-        through them are what is between.
+        then a matrix whose eigenvectors, scaled by the roots of their eigenvalues, are the best f_k there; between the
+        points they are interpolated by polynomials.
         """
         fine = high * (1 - np.cos(np.linspace(0, np.pi, 601))) / 2
         wanted = function(fine[:, None], fine[None, :])
@@ -87,24 +87,24 @@ class Separable:
 
     @property
     def degree(self) -> int:
-        """The degree of the polynomials: products with L that a column takes."""
+        """The degree of the polynomials: the number of products with L per column."""
         return self.coefficients.shape[1] - 1
 
 
 def expected_degree(high: float, pole: float, accuracy: float) -> int:
-    """Return about which degree a polynomial on [0, high] takes for a function with a pole at −``pole`` (Bernstein)."""
+    """Return the approximate degree needed on [0, high] for a function with a pole at −``pole`` (Bernstein)."""
     beyond = 1 + 2 * pole / high
     return int(np.ceil(-np.log(accuracy) / np.log(beyond + np.sqrt(beyond**2 - 1))))
 
 
 class PropagatedLinks:
-    """F = Σ_k f_k(L) Y f_k(L), of which entries, rows and products are computed when they are asked for.
+    """F = Σ_k f_k(L) Y f_k(L); entries, rows and products are computed on request.
 
     Parameters
     ----------
     L : sparse matrix, n × n
     Y : sparse symmetric matrix, n × n
-        Few points have an entry.
+        Only few points have entries.
     terms : Separable
     """
 
@@ -117,12 +117,12 @@ class PropagatedLinks:
         return self.L.shape[0], self.L.shape[0]
 
     def toarray(self) -> np.ndarray:
-        """Return F as an array; refuse where it would take gigabytes."""
+        """Return F as an array; raise if it would take gigabytes."""
         n = self.shape[0]
         if n > LARGEST_ARRAY:
             raise InvalidInput(
                 f"the propagated links of {n} points would take {8 * n * n / 1e9:.0f} GB as an array; "
-                f"ask for entries, solution.propagated_at(i, j)"
+                f"use solution.propagated_at(i, j) for single entries"
             )
         return self.rows(np.arange(n))
 
@@ -162,9 +162,9 @@ class PropagatedLinks:
 
     @cached_property
     def nearby(self) -> sp.csr_array:
-        """The entries for which L or Y has one, and for each linked point the largest others, as a sparse matrix.
+        """The entries where L or Y has one, and the largest other entries of each linked point, as a sparse matrix.
 
-        Negative entries elsewhere are left out: equation (9) lowers an affinity that is already zero no further.
+        Negative entries elsewhere are left out: equation (9) cannot lower an affinity that is already zero.
         """
         n = self.shape[0]
         Y = self.Y[self._inside.order][:, self._inside.order]
@@ -230,7 +230,7 @@ class PropagatedLinks:
         return np.concatenate(values), sp.csc_array((np.concatenate(parts), places), shape=(self.shape[0], start))
 
     def _spread_links(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield H, a row a point, and weights θ with F = Σ H diag(θ) Hᵀ: some links at a time, all terms together."""
+        """Yield H, one row per point, and weights θ with F = Σ H diag(θ) Hᵀ, for some links at a time and all terms."""
         n, (theta, vectors), c = self.shape[0], self._links, self.terms.coefficients
         width = int(np.clip(MEMORY // (8 * n * c.shape[1]), 1, max(len(theta), 1)))
         spread = np.empty((c.shape[1], n * width))
@@ -259,7 +259,7 @@ def _add_products(total: np.ndarray, H: np.ndarray, weights: np.ndarray, i: np.n
 
 
 def _symmetric(row: np.ndarray, col: np.ndarray, values: np.ndarray, n: int) -> sp.csr_array:
-    """Return a symmetric matrix from its upper triangle, in which the same value may come twice; zeros stay stored."""
+    """Return a symmetric matrix from its upper triangle, which may repeat values; zeros stay stored."""
     _, first = np.unique(row.astype(np.int64) * n + col, return_index=True)
     row, col, values = row[first], col[first], values[first]
     below = row < col
@@ -268,7 +268,7 @@ def _symmetric(row: np.ndarray, col: np.ndarray, values: np.ndarray, n: int) -> 
 
 
 def largest_component(Y: sp.csr_array) -> int:
-    """Return how many points the largest component of links has."""
+    """Return the number of points in the largest component of links."""
     components = connected_components(Y, directed=False)[1]
     return int(np.bincount(components).max(initial=0))
 

@@ -1,13 +1,13 @@
-r"""Stationary labelings: what does not change when it is propagated (Wang, Qian & Davidson 2012, definition 1).
+r"""Stationary labelings, which do not change when they are propagated (Wang, Qian & Davidson 2012, definition 1).
 
 Labels y on a latent copy H of the points spread into the graph G, by :math:`P_{GH}`, and within it, by
-:math:`P_{GG}`, until they stand still at :math:`(I - P_{GG})^{-1} P_{GH}\, y`. A labeling is stationary if it comes out
-as it went in, up to a factor λ ≠ 0:
+:math:`P_{GG}`, until they converge to :math:`(I - P_{GG})^{-1} P_{GH}\, y`. A labeling is stationary if this
+reproduces it up to a factor λ ≠ 0:
 
 .. math:: f = \lambda (I - P_{GG})^{-1} P_{GH} f \quad\Longleftrightarrow\quad (I - P_{GG}) f = \lambda P_{GH} f .
 
-For the normalised affinity :math:`P_{GG} = S` the matrix I − S is singular, :math:`D^{1/2}1` being carried to zero. The
-equation is then meant on its range: both sides without their parts along the null vectors.
+For the normalised affinity :math:`P_{GG} = S` the matrix I − S is singular: it maps :math:`D^{1/2}1` to zero. The
+equation is then taken on its range: both sides without their components along the null vectors.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ from .eigenpairs import norm_bound
 def stationarity(f: Any, within: Any, into: Any, null: np.ndarray | None = None) -> float:
     r"""Return how far a labeling is from stationary: 0 if it is, at most 1.
 
-    It is the sine of the angle between :math:`(I - P_{GG})f` and :math:`P_{GH}f`, without their parts along the null
-    vectors of I − P_GG: the smallest residual over all λ, relative to the length of the former. A labeling that
-    :math:`I - P_{GG}` carries to zero is not stationary, as λ would be zero.
+    It is the sine of the angle between :math:`(I - P_{GG})f` and :math:`P_{GH}f`, without their components along the
+    null vectors of I − P_GG: the smallest residual over all λ, relative to the length of the former. A labeling that
+    :math:`I - P_{GG}` maps to zero is not stationary, because λ would be zero.
 
     Parameters
     ----------
     f : array, n or n × k
-        A labeling, or several as columns: the largest number of them is returned.
+        A labeling, or several as columns; the largest result is returned.
     within, into : matrices, n × n
         Propagation within the graph, P_GG, and into it, P_GH.
     null : array, n × m, optional
-        Orthonormal null vectors of I − P_GG. Without, they are computed, which takes a dense decomposition.
+        Orthonormal null vectors of I − P_GG. By default they are computed by a dense decomposition.
     """
     columns = real_array(f, "f")
     columns = columns[:, None] if columns.ndim == 1 else columns
     if columns.ndim != 2 or 0 in columns.shape or not np.isfinite(columns).all() or not columns.any(axis=0).all():
-        raise InvalidInput("f must be a labeling, or several as columns, of finite numbers, and none of them zero")
+        raise InvalidInput("f must be one labeling or several as columns, with finite numbers and no column of zeros")
     n = len(columns)
     within, into = (_as_square(matrix, n, name) for matrix, name in ((within, "within"), (into, "into")))
     null = _null_vectors(within) if null is None else real_array(null, "null")
@@ -68,7 +68,7 @@ def _as_square(matrix: Any, n: int, name: str) -> Any:
     """Return a matrix of finite numbers and order n, sparse if it was."""
     matrix = sp.csr_array(matrix) if sp.issparse(matrix) else real_array(matrix, name)
     if matrix.shape != (n, n) or not np.isfinite(matrix.data if sp.issparse(matrix) else matrix).all():
-        raise InvalidInput(f"{name} must be a matrix of finite numbers, of shape {(n, n)}, as f has {n} rows")
+        raise InvalidInput(f"{name} must be a matrix of finite numbers of shape {(n, n)}, because f has {n} rows")
     return matrix
 
 

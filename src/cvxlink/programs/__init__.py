@@ -1,1 +1,1 @@
-"""What is solved: programs as declarations and as data."""
+"""What is solved: programs, and the linear semidefinite program as data."""

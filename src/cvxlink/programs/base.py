@@ -1,4 +1,4 @@
-"""What a program is: it can be declared to CVXPY, knows its sizes, and may be a linear semidefinite program."""
+"""The base class of programs: each can be declared to CVXPY, knows its sizes, and may be a linear SDP."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..model.declaration import Declaration, Sizes
 
 
 class Program(ABC):
-    """A program as it is solved. Reductions, solvers and certificates take programs, never problems."""
+    """A program to be solved. Reductions, solvers and certificates take programs, never problems."""
 
     convex: bool = True
 
@@ -20,7 +20,7 @@ class Program(ABC):
         """The program as CVXPY takes it."""
 
     def __getstate__(self) -> dict[str, Any]:
-        # CVXPY's expressions are made again where they are needed.
+        # CVXPY's expressions are made again when they are needed.
         return {name: value for name, value in self.__dict__.items() if name != "declaration"}
 
     @property
@@ -29,7 +29,7 @@ class Program(ABC):
         return self.declaration.sizes
 
     def linear_sdp(self) -> Any:
-        """Return the program as a :class:`~cvxlink.LinearSDP`, or refuse and say why it is not one."""
+        """Return the program as a :class:`~cvxlink.LinearSDP`, or raise :class:`ReductionRefused` with the reason."""
         raise ReductionRefused("it is not a linear semidefinite program")
 
     @property
@@ -39,5 +39,5 @@ class Program(ABC):
 
     @property
     def suits_sdp_codes(self) -> bool:
-        """Whether codes for linear and semidefinite cones alone are the fastest for it."""
+        """Whether codes that support only linear and semidefinite cones are fastest for this program."""
         return False

@@ -1,7 +1,7 @@
 """The coefficients of affine expressions in one symmetric matrix.
 
-Linear maps know theirs; those of CVXPY's selections, sums and multiples follow from what they are made of; those of
-anything else are CVXPY's gradient, which takes n² numbers for each.
+Linear maps know their coefficients; those of CVXPY's selections, sums and multiples follow from their parts. For
+anything else they are read from CVXPY's gradient, which takes n² numbers per entry.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def _known_product(expression: Any, K: cp.Variable) -> Map | None:
 
 
 def _selected(expression: Any, K: cp.Variable) -> np.ndarray | None:
-    """Return the places, row by row, of the entries of K that an expression consists of, if it is nothing else."""
+    """Return the places, row by row, of the entries of K that an expression selects, or None if it does more."""
     if not getattr(expression, "args", None) or expression.args[0] is not K:
         return None
     n = K.shape[0]
@@ -118,7 +118,7 @@ def _known_sum(expression: Any, K: cp.Variable) -> Map | None:
 
 
 def _is_matrix(expression: Any, K: cp.Variable) -> bool:
-    """Whether an expression is K, or its transpose, which is the same."""
+    """Whether an expression is K or its transpose, which is the same matrix."""
     return expression is K or (isinstance(expression, transpose) and expression.args[0] is K)
 
 
@@ -127,7 +127,7 @@ def _repeated(A: sp.csr_array, times: int) -> sp.csr_array:
 
 
 def by_gradient(expression: Any, K: cp.Variable) -> tuple[sp.csr_array, np.ndarray]:
-    """Return the same from CVXPY's gradient and its value at K = 0."""
+    """Return the coefficients from CVXPY's gradient and the value at K = 0."""
     n = K.shape[0]
     K.save_value(np.zeros(K.shape))
     constant = np.atleast_1d(np.asarray(expression.value, dtype=float)).ravel(order="F")

@@ -1,9 +1,10 @@
-r"""Convex programs in the conic form CVXPY gives them, and the affine functions below them that multipliers make.
+r"""Convex programs in the conic form CVXPY gives them, and the affine lower bounds that multipliers give.
 
 .. math:: \min_{x, t}\ c^\top x + e^\top t + d \quad\text{s.t.}\quad Ax + Bt + a \in \mathcal{K}
 
-x are the variables of the program, t those that CVXPY adds for what is not linear. For :math:`w \in \mathcal{K}^*` with
-:math:`B^\top w = e` and every feasible x, the objective is at least :math:`(c - A^\top w)^\top x + d - a^\top w`.
+Here x are the variables of the program and t those that CVXPY adds for what is not linear. For
+:math:`w \in \mathcal{K}^*` with :math:`B^\top w = e` and every feasible x, the objective is at least
+:math:`(c - A^\top w)^\top x + d - a^\top w`.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ LEAST_EXPONENTIAL = 1e-15
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """An affine expression in a cone: Ax + Bt + a, with a block of A for each variable and of B for each added one."""
+    """An affine expression in a cone: Ax + Bt + a, with one block of A per variable and one of B per added variable."""
 
     shape: tuple[int, ...]
     A: dict[str, sp.csr_array]
@@ -38,7 +39,7 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class Cone:
-    """Affine expressions that are in a cone together."""
+    """Affine expressions that together lie in a cone."""
 
     kind: str
     parts: tuple[Part, ...]
@@ -46,18 +47,18 @@ class Cone:
     alpha: Any = None
 
     def only(self, rows: np.ndarray) -> Cone:
-        """Return the cone with some of its rows; for equations and inequalities."""
+        """Return the cone with some of its rows only; for equations and inequalities."""
         part = self.parts[0]
         A = {name: sp.csr_array(block[rows]) for name, block in part.A.items()}
         B = [sp.csr_array(block[rows]) for block in part.B]
         return replace(self, parts=(Part((len(rows),), A, B, part.a[rows]),))
 
     def multipliers(self) -> list[cp.Variable]:
-        """Return a variable for each part."""
+        """Return one variable per part."""
         return [cp.Variable(part.shape, symmetric=self.kind == "semidefinite") for part in self.parts]
 
     def holds_dual(self, w: Sequence[Any]) -> list[Any]:
-        """Return the constraints that w, an expression for each part, symmetric for matrices, is in the dual cone."""
+        """Return constraints that put w, one expression per part (symmetric for matrices), into the dual cone."""
         if self.kind == "zero":
             return []
         if self.kind == "nonnegative":
@@ -71,7 +72,7 @@ class Cone:
         return [cp.PowCone3D(w[0] / self.alpha, w[1] / (1 - self.alpha), w[2], self.alpha)]
 
     def into_dual(self, w: Sequence[np.ndarray]) -> Sequence[np.ndarray]:
-        """Return w moved into the dual cone, which it misses by rounding."""
+        """Return w moved into the dual cone, which it may miss by rounding."""
         if self.kind == "nonnegative":
             return [np.maximum(w[0], 0)]
         if self.kind == "second-order":
@@ -92,8 +93,8 @@ class Cone:
 class ConicForm:
     """A convex program as data.
 
-    ``c`` and the blocks of A are by the names of the variables that x is made of; t are the variables ``added`` by
-    CVXPY, of which ``e`` and B have a block each. ``owners`` tells which cone a constraint became, by its id.
+    ``c`` and the blocks of A are keyed by the names of the variables in x. The variables t are those ``added`` by
+    CVXPY; ``e`` and B have one block for each. ``owners`` maps the id of a constraint to the number of its cone.
     """
 
     c: dict[str, np.ndarray]
@@ -105,13 +106,13 @@ class ConicForm:
 
     @classmethod
     def of(cls, objective: Any, variables: Mapping[str, cp.Variable], constraints: Sequence[Any] = ()) -> ConicForm:
-        """Let CVXPY write a convex expression, and constraints, with cones."""
+        """Let CVXPY write a convex expression and constraints with cones."""
         problem = cp.Problem(cp.Minimize(objective), list(constraints))
         _refuse_approximations(problem)
         for variable in problem.variables():
-            variable.save_value(None)  # CVXPY would start its own variables from it, and not always can
+            variable.save_value(None)  # CVXPY would start its own variables from it, which can fail
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what CVXPY has to say about its own forms is not for the user
+            warnings.simplefilter("ignore")  # CVXPY's warnings about its own forms are not for the user
             evaluated, _ = EvalParams().apply(problem)
             conic, back = Dcp2Cone().apply(evaluated)
         own = {variable.id for variable in variables.values()}
@@ -149,13 +150,13 @@ class ConicForm:
 
     @property
     def size(self) -> int:
-        """How many multipliers there are."""
+        """The number of multipliers."""
         return sum(len(part.a) for cone in self.cones for part in cone.parts)
 
     def minorant(self, w: Sequence[Sequence[Any]]) -> tuple[dict[str, Any], list[Any], Any]:
-        """Return g, e − Bᵀw and d − aᵀw, for multipliers of each part of each cone, numbers or CVXPY variables.
+        """Return g, e − Bᵀw and d − aᵀw for multipliers of each part of each cone, numbers or CVXPY variables.
 
-        Where w is in the dual cone and e = Bᵀw, gᵀx + d − aᵀw is at most Λ(x).
+        If w is in the dual cone and e = Bᵀw, then gᵀx + d − aᵀw is at most Λ(x).
         """
         gradient: dict[str, Any] = dict(self.c)
         left: list[Any] = list(self.e)
@@ -171,11 +172,11 @@ class ConicForm:
 
 
 def _refuse_approximations(problem: cp.Problem) -> None:
-    """Raise where CVXPY puts another function in the place of a power: a bound would be for that one."""
+    """Raise if CVXPY replaces a power by an approximation: a bound would hold for the approximation only."""
     for expression in [problem.objective, *problem.constraints]:
         if _is_approximated(expression):
             raise ReductionRefused(
-                "CVXPY approximates a power in it by a rational one; write it with approx=False for a bound"
+                "CVXPY approximates one of its powers; write the power with approx=False to get a bound"
             )
 
 
@@ -184,7 +185,7 @@ def _is_approximated(expression: Any) -> bool:
 
 
 def _read(term: Any) -> tuple[str, list[Any]]:
-    """Return which cone a constraint is about, and the expressions that are in it."""
+    """Return the kind of cone of a constraint, and the expressions in it."""
     constraints = cp.constraints
     if isinstance(term, constraints.Zero | constraints.NonNeg | constraints.PSD):
         kinds = {constraints.Zero: "zero", constraints.NonNeg: "nonnegative", constraints.PSD: "semidefinite"}
@@ -201,11 +202,13 @@ def _read(term: Any) -> tuple[str, list[Any]]:
         return "exponential", term.args
     if isinstance(term, constraints.PowCone3D):
         return "power", term.args[:3]
-    raise ReductionRefused(f"CVXPY makes a cone of the kind {type(term).__name__} of it, for which there is no bound")
+    raise ReductionRefused(
+        f"CVXPY compiles it to a cone of type {type(term).__name__}, for which no bound is available"
+    )
 
 
 def affine_maps(expressions: list[Any], variables: Mapping[str, cp.Variable], added: list[cp.Variable]) -> list[Part]:
-    """Return affine expressions as matrices and offsets, by CVXPY's own compiler."""
+    """Return affine expressions as matrices and offsets, using CVXPY's compiler."""
     zero = [cp.constraints.Zero(cp.vec(expression, order="F")) for expression in expressions]
     stuffed, _ = ConeMatrixStuffing().apply(EvalParams().apply(cp.Problem(cp.Minimize(0), zero))[0])
     *_, whole, offsets = stuffed.apply_parameters()
@@ -235,12 +238,12 @@ def _row(block: sp.csr_array) -> np.ndarray:
 
 
 def has_bounds(variable: cp.Variable) -> bool:
-    """Whether a variable declares itself to have a sign, or bounds."""
+    """Whether a variable is declared with a sign or with bounds."""
     return any(np.isfinite(bound).any() for bound in variable.get_bounds())
 
 
 def long_enough(lengths: np.ndarray, vectors: np.ndarray, axis: int) -> np.ndarray:
-    """Return lengths of at least the norms of vectors, which are columns for the axis 0 and rows for 1."""
+    """Return lengths raised to at least the norms of vectors: columns for axis 0, rows for axis 1."""
     return np.maximum(lengths, np.linalg.norm(np.atleast_1d(vectors), axis=axis if vectors.ndim > 1 else 0))
 
 

@@ -1,4 +1,4 @@
-"""The programs that problems declare: read off the declaration once, or supplied as data of a special kind."""
+"""The programs that problems declare: read from the declaration once, or supplied as data of a special kind."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from .linear_sdp import LinearSDP
 
 @dataclass(frozen=True, eq=False)
 class DeclaredProgram(Program):
-    """What a problem declares."""
+    """The program that a problem declares."""
 
     problem: Declared
 
     @property
     def convex(self) -> bool:  # type: ignore[override]
-        """Whether CVXPY's solvers can take it as it is declared."""
+        """Whether CVXPY's solvers accept the program as declared."""
         return self.problem.convex
 
     @property
@@ -32,7 +32,7 @@ class DeclaredProgram(Program):
         return self.problem.declaration
 
     def linear_sdp(self) -> LinearSDP:
-        """Return what was read off the declaration; that is done once."""
+        """Return the linear SDP read from the declaration; it is read only once."""
         if isinstance(self._read, LinearSDP):
             return self._read
         raise ReductionRefused(self._read)
@@ -47,32 +47,32 @@ class DeclaredProgram(Program):
 
 @dataclass(frozen=True, eq=False)
 class SpecialProgram(DeclaredProgram):
-    """What a problem declares, and the same as data, with algorithms and a proof of its own.
+    """The program of a problem together with the same program as data, its own algorithms and its own proof.
 
-    It belongs to the problem that declares it: a subclass that declares another program does not inherit it, and
-    before it is used it is compared with the declaration at sampled points.
+    It belongs to the problem that declares it: a subclass that declares another program does not inherit it, and its
+    data are compared with the declaration at sampled points before they are used.
 
     Parameters
     ----------
     problem : Problem
         The problem whose program it is.
     data : object
-        What the routes and the proof work on. ``data.value(point)`` is the objective and ``data.violations(point)``
-        the largest violation of each constraint, by name, at a point given by the names of the variables. A
-        :class:`LinearSDP` has both.
+        What the routes and the proof work on. ``data.value(point)`` returns the objective and
+        ``data.violations(point)`` the largest violation of each constraint by name; ``point`` maps the names of the
+        variables to values. A :class:`LinearSDP` is also accepted.
     routes : tuple of Route
         The algorithms that solve it, in the order in which they are considered.
     proof : function, optional
-        ``proof(data, point, duals)`` returns a :class:`~cvxlink.Certificate`, for any point and any multipliers.
-        Without one, the general bounds are taken.
+        ``proof(data, point, duals)`` returns a :class:`~cvxlink.Certificate` for any point and any multipliers.
+        By default the general bounds are used.
     reductions : tuple of Reduction
-        Reductions to try before the general ones.
+        Reductions to apply before the general ones.
     not_linear : str
-        Why it is not a linear semidefinite program, for a reader of ``explain()``.
+        The reason it is not a linear semidefinite program, as ``explain()`` shows it.
     suits_solvers : bool
-        Whether a solver of CVXPY's may be chosen where no route takes the program, without being asked for.
+        Whether a CVXPY solver may be chosen automatically if no route accepts the program.
     refutes : function, optional
-        ``refutes(data, status)`` returns a sentence that shows a verdict such as INFEASIBLE to be wrong, or nothing.
+        ``refutes(data, status)`` returns the reason why a verdict such as INFEASIBLE is wrong, or an empty string.
     """
 
     data: Any
@@ -92,11 +92,11 @@ class SpecialProgram(DeclaredProgram):
         raise ReductionRefused(self.not_linear)
 
     def value(self, point: Mapping[str, Any]) -> float:
-        """Return the objective, as the data have it."""
+        """Return the objective according to the data."""
         data = self.data
         return data.value(point[data.variable]) if isinstance(data, LinearSDP) else data.value(point)
 
     def violations(self, point: Mapping[str, Any]) -> Mapping[str, float]:
-        """Return the largest violation of each constraint, as the data have it."""
+        """Return the largest violation of each constraint according to the data."""
         data = self.data
         return data.violations(point[data.variable]) if isinstance(data, LinearSDP) else data.violations(point)

@@ -1,4 +1,4 @@
-"""Reading a linear semidefinite program off a declaration."""
+"""Reading a linear semidefinite program from a declaration."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .linear_sdp import LinearSDP, Rows, Sense
 
 
 def read_linear_sdp(declaration: Declaration) -> LinearSDP:
-    """Read a linear semidefinite program off a declaration, or refuse and say what stands against it."""
+    """Read a linear semidefinite program from a declaration, or refuse with the reason."""
     if len(declaration.variables) != 1:
         raise ReductionRefused(f"it has {len(declaration.variables)} variables, not one symmetric matrix")
     (name, K), *_ = declaration.variables.items()
@@ -29,7 +29,7 @@ def read_linear_sdp(declaration: Declaration) -> LinearSDP:
     if K.ndim != 2 or not K.is_symmetric() or not special <= {"symmetric", "PSD"}:
         raise ReductionRefused(f"its variable {name} is not a plain symmetric matrix")
     if isinstance(declaration.objective, cp.Maximize):
-        raise ReductionRefused("it maximises; declare the minimisation of the negative instead")
+        raise ReductionRefused("it maximises; minimise the negative objective instead")
     if not declaration.objective.args[0].is_affine():
         raise ReductionRefused("its objective is not linear")
     cone = None
@@ -43,7 +43,9 @@ def read_linear_sdp(declaration: Declaration) -> LinearSDP:
         for term in group:
             if isinstance(term, cp.constraints.PSD):
                 if not _is_the_variable(term.args[0], K):
-                    raise ReductionRefused(f"its constraint {key!r} is semidefinite in something else than {name}")
+                    raise ReductionRefused(
+                        f"its constraint {key!r} requires an expression other than {name} to be semidefinite"
+                    )
                 if cone is not None:
                     raise ReductionRefused(f"it requires {name} to be semidefinite twice ({cone!r} and {key!r})")
                 if len(group) > 1:
@@ -55,7 +57,7 @@ def read_linear_sdp(declaration: Declaration) -> LinearSDP:
             matrices.append(rows_of_term.A)
             sides.append(rows_of_term.b)
         if len(senses) > 1:
-            raise ReductionRefused(f"its constraint {key!r} mixes equations with inequalities; name them apart")
+            raise ReductionRefused(f"its constraint {key!r} mixes equations and inequalities; give them separate names")
         if matrices:
             A = sp.csr_array(sp.vstack(matrices, format="csr"))
             rows.append(Rows(key, A, np.concatenate(sides), senses.pop()))
@@ -67,12 +69,12 @@ def read_linear_sdp(declaration: Declaration) -> LinearSDP:
 
 
 def name_of_cone(name: str, declaration: Declaration) -> str:
-    """Return what the multiplier of a variable that is itself declared semidefinite is called: as no constraint is."""
+    """Return an unused name for the multiplier of a variable that is declared semidefinite."""
     return next(word for word in ("psd", f"{name} psd", f"{name} is psd") if word not in declaration.constraints)
 
 
 def linear_rows(declaration: Declaration, K: cp.Variable) -> tuple[list[Rows], list[Any]]:
-    """Return the linear constraints on one variable alone, as rows, and the constraints they are."""
+    """Return the linear constraints on one variable alone: as rows, and as CVXPY constraints."""
     rows, terms = [], []
     for key, group in declaration.constraints.items():
         for term in group:
@@ -84,7 +86,7 @@ def linear_rows(declaration: Declaration, K: cp.Variable) -> tuple[list[Rows], l
 
 
 def semidefinite_variable(term: Any, variables: Mapping[str, cp.Variable]) -> str | None:
-    """Return the variable that a constraint says is semidefinite, if that is what it says."""
+    """Return the name of the variable that a constraint requires to be semidefinite, if it does just that."""
     if isinstance(term, cp.constraints.PSD):
         for name, variable in variables.items():
             alone = [v.id for v in term.variables()] == [variable.id]
@@ -101,12 +103,12 @@ def body_of(term: Any) -> Any:
 def _read_rows(key: str, term: Any, K: cp.Variable) -> Rows:
     """Return an equation or inequality as rows, or refuse."""
     if not isinstance(term, (cp.constraints.Equality, cp.constraints.Inequality, cp.constraints.Zero)):
-        raise ReductionRefused(f"its constraint {key!r} is of the kind {type(term).__name__}")
+        raise ReductionRefused(f"its constraint {key!r} is of type {type(term).__name__}")
     body = body_of(term)
     if not body.is_affine():
         raise ReductionRefused(f"its constraint {key!r} is not linear")
     A, constant = coefficients(body, K)
-    # 0 − constant and not −constant, which would make −0
+    # 0 − constant instead of −constant, which would give −0
     return Rows(key, A, 0.0 - constant, "<=" if isinstance(term, cp.constraints.Inequality) else "==")
 
 
@@ -128,7 +130,7 @@ def _is_the_variable(expression: Any, K: cp.Variable) -> bool:
 
 
 def _is_zero(constant: Any) -> bool:
-    while isinstance(constant, Promote | NegExpression):  # a number for every entry need not be written out
+    while isinstance(constant, Promote | NegExpression):  # one number for every entry need not be expanded
         constant = constant.args[0]
     value = constant.value
     return not (value.nnz if sp.issparse(value) else np.any(value))

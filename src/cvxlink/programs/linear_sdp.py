@@ -1,4 +1,4 @@
-"""The linear semidefinite program as data: what reductions and certificates work on."""
+"""The linear semidefinite program as data, on which reductions and certificates work."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ class Rows:
         return len(self.b)
 
     def coefficients(self, r: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the columns of row r and what stands there."""
+        """Return the columns and coefficients of row r."""
         where = slice(self.A.indptr[r], self.A.indptr[r + 1])
         return self.A.indices[where], self.A.data[where]
 
 
 @dataclass(frozen=True)
 class FixedEntry:
-    """An equation weight · K_ij = weight · value, with i ≤ j, and its place among all rows."""
+    """An equation weight · K_ij = weight · value, with i ≤ j, and its number among all rows."""
 
     place: tuple[int, int]
     value: float
@@ -70,7 +70,7 @@ class LinearSDP(Program):
     offset: float = 0.0
     variable: str = "K"
     cone: str = "psd"
-    unit: float = 1.0  # what 1 in the objective of the problem it came from is here: gaps are judged by that
+    unit: float = 1.0  # what 1 in the objective of the original problem is here; gaps are judged by it
 
     @property
     def n(self) -> int:
@@ -95,7 +95,7 @@ class LinearSDP(Program):
 
     @property
     def sizes(self) -> Sizes:
-        """Its sizes, known without asking CVXPY."""
+        """The sizes, counted without CVXPY."""
         count = {sense: sum(len(g) for g in self.rows if g.sense == sense) for sense in ("==", "<=")}
         return Sizes(self.n * (self.n + 1) // 2, count["=="], count["<="], (self.n,))
 
@@ -103,7 +103,7 @@ class LinearSDP(Program):
 
     @classmethod
     def with_fixed_entries(cls, C: sp.csr_array, entries: Mapping[str, tuple[np.ndarray, float]]) -> LinearSDP:
-        """Build the program whose constraints fix entries: name → (pairs (i, j), their common value)."""
+        """Build the program whose constraints fix entries; ``entries`` maps a name to pairs (i, j) and their value."""
         n = C.shape[0]
         groups = []
         for name, (pairs, value) in entries.items():
@@ -139,11 +139,11 @@ class LinearSDP(Program):
 
     @cached_property
     def extension(self) -> HarmonicExtension:
-        """How the other points follow the constrained ones."""
+        """How the other points follow from the constrained ones."""
         return HarmonicExtension(self.C, self.constrained_points)
 
     def joined(self, duals: Mapping[str, Any]) -> np.ndarray:
-        """Return multipliers given by name as one vector."""
+        """Return multipliers by name as one vector."""
         parts = []
         for g in self.rows:
             try:
@@ -158,7 +158,7 @@ class LinearSDP(Program):
         return np.concatenate(parts) if parts else np.zeros(0)
 
     def split(self, y: np.ndarray) -> dict[str, np.ndarray]:
-        """Return one vector of multipliers by name."""
+        """Split one vector of multipliers by name."""
         if not self.rows:
             return {}
         ends = np.cumsum([len(g) for g in self.rows])[:-1]
@@ -197,9 +197,9 @@ class LinearSDP(Program):
             start += len(g)
 
     def trace_multipliers(self) -> np.ndarray | None:
-        """Return v with A*(v) = I that single constraints give, so that no feasible K has a trace above bᵀv, or None.
+        """Return v with A*(v) = I, so that tr K ≤ bᵀv for every feasible K, if single constraints give one; else None.
 
-        Either one row bounds a positive multiple of the trace, or each diagonal entry has a row of its own.
+        Either one row bounds a positive multiple of the trace, or each diagonal entry has its own row.
         """
         diagonal = np.arange(self.n) * (self.n + 1)
         largest, entry_rows, entry_weights = np.full(self.n, np.inf), np.zeros(self.n, dtype=int), np.ones(self.n)
@@ -211,7 +211,7 @@ class LinearSDP(Program):
                 keep = weights != 0
                 columns, weights = columns[keep], weights[keep]
                 if not len(columns) or (g.sense == "<=" and weights[0] < 0):
-                    continue  # nothing, or a bound from below
+                    continue  # empty, or a bound from below
                 bound = g.b[r] / weights[0]
                 if len(columns) == 1 and columns[0] % (self.n + 1) == 0:
                     i = int(columns[0] // (self.n + 1))
@@ -230,14 +230,14 @@ class LinearSDP(Program):
         return v
 
     def trace_bound(self) -> float | None:
-        """Return a bound on the trace of every feasible K that single constraints give, or None."""
+        """Return the bound on the trace that single constraints give for every feasible K, or None."""
         v = self.trace_multipliers()
         return None if v is None else float(self.b @ v)
 
     def onto_equations(
         self, excess: np.ndarray, active: np.ndarray | None = None, inset: float = 0.0
     ) -> np.ndarray | None:
-        """Return v such that K − A*(v) is the projection of K onto the equations, given A(K) − b; None if it is not.
+        """Return v such that K − A*(v) is the projection of K onto the equations, given A(K) − b; None on failure.
 
         Inequalities marked as ``active`` count as equations whose right-hand sides are lowered by ``inset``.
         """
@@ -246,7 +246,7 @@ class LinearSDP(Program):
         solve = _gram_solver(gram)
         wanted = (excess + inset * self.is_inequality)[rows]
         v, left = np.zeros(len(rows)), wanted
-        for _ in range(2):  # the second time for the rounding of the first
+        for _ in range(2):  # the second pass removes the rounding of the first
             v = v + solve(left)
             left = wanted - gram @ v
         if not (np.isfinite(v).all() and abs(left).max(initial=0) <= 1e-12 * (1 + abs(self.b).max(initial=0))):
@@ -269,10 +269,10 @@ class LinearSDP(Program):
 
     @cached_property
     def interior_point(self) -> sp.csr_array | None:
-        """A strictly feasible matrix, if it can be had.
+        """A strictly feasible matrix, or None.
 
-        It is the least-norm solution of the equations, moved off inequalities it touches, where that is positive
-        definite; the identity for kernels with unit diagonal.
+        It is the least-norm solution of the equations, moved away from inequalities it touches, if that is positive
+        definite. For kernels with unit diagonal it is the identity.
         """
         K = self.least_norm_solution()
         if K is None:
@@ -296,12 +296,12 @@ class LinearSDP(Program):
         return inner(self.C, K) + self.offset
 
     def residual(self, K: Matrix) -> np.ndarray:
-        """Return ⟨A_r, K⟩ − b_r, for an inequality only what exceeds its side."""
+        """Return ⟨A_r, K⟩ − b_r; for an inequality, only the excess."""
         residual = self.rows_of(K) - self.b
         return np.where(self.is_inequality, np.maximum(residual, 0), residual)
 
     def violations(self, K: Matrix) -> dict[str, float]:
-        """Return the largest violation of each group of rows, and −λ_min(K) where that is positive."""
+        """Return the largest violation of each group of rows, and of K ⪰ 0: max(0, −λ_min(K))."""
         rows = {name: float(abs(part).max(initial=0.0)) for name, part in self.split(self.residual(K)).items()}
         return {**rows, self.cone: max(0.0, -least_eigenvalue(K)[0])}
 
@@ -312,7 +312,7 @@ class LinearSDP(Program):
         return np.bincount(part.row, terms, len(self.b))
 
     def share_for_inequalities(self, at: np.ndarray, inside: np.ndarray) -> float:
-        """Return how much of an interior point must be mixed into a point for the inequalities, given A(·) of both."""
+        """Return the share of an interior point to mix in so that the inequalities hold, given A(·) of both points."""
         rows = self.is_inequality
         excess = np.maximum((at - self.b)[rows], 0)
         room = (self.b - inside)[rows]
@@ -320,25 +320,25 @@ class LinearSDP(Program):
         return float(np.max(np.where(excess > 0, needed, 0), initial=0.0))
 
     def inequalities_hold(self, at: np.ndarray) -> bool:
-        """Whether a matrix K satisfies the inequalities, but for rounding, given A(K)."""
+        """Whether a matrix K satisfies the inequalities up to rounding, given A(K)."""
         rows = self.is_inequality
         return bool((at[rows] <= self.b[rows] + 1e-12 * (1 + abs(self.b[rows]))).all())
 
     def has_evident_point(self) -> bool:
-        """Whether the least-norm solution of the equations happens to be feasible."""
+        """Whether the least-norm solution of the equations is feasible."""
         K = self.least_norm_solution()
         return K is not None and self.inequalities_hold(self.rows_of(K)) and least_eigenvalue(K)[0] >= -1e-12
 
 
 def _least_at_most(K: sp.csr_array) -> float:
-    """Return a lower bound on the least eigenvalue: Gershgorin's if it is positive, otherwise the eigenvalue."""
+    """Return Gershgorin's lower bound on the least eigenvalue if it is positive, otherwise the eigenvalue."""
     diagonal = K.diagonal()
     discs = float((diagonal - (np.asarray(abs(K).sum(axis=1)).ravel() - abs(diagonal))).min())
     return discs if discs > 0 else least_eigenvalue(K)[0]
 
 
 def _gram_solver(gram: sp.csc_array) -> Callable[[np.ndarray], np.ndarray]:
-    """Return a function that solves AAᵀz = r, by least squares where rows depend on one another."""
+    """Return a function that solves AAᵀz = r, by least squares if rows are dependent."""
     with suppress(RuntimeError):  # exactly singular
         factors = sp.linalg.splu(gram)
         pivots = abs(factors.U.diagonal())

@@ -1,16 +1,16 @@
-"""How a solve ended: each outcome with a sentence and a remedy."""
+"""How a solve ended; each outcome has a sentence and a remedy."""
 
 from __future__ import annotations
 
 from enum import Enum
 
-# What OPTIMAL shall mean if nobody says otherwise: largest violation and certified relative gap. It is what a
-# first-order solver can certify in reasonable time; interior-point codes go far below it anyway.
+# What OPTIMAL means by default: the largest violation and the certified relative gap. A first-order solver can certify
+# this in reasonable time; interior-point codes go far below it.
 DEFAULT_ACCURACY = 1e-4
 
 
 class Status(Enum):
-    """The outcome of a solve; members carry a sentence and a remedy."""
+    """The outcome of a solve; each member has a sentence and a remedy."""
 
     OPTIMAL = ("solved to the accuracy asked for", "")
     INACCURATE = (
@@ -21,7 +21,7 @@ class Status(Enum):
         "no point satisfies all constraints",
         "relax or remove constraints; for links, look at Links.contradiction()",
     )
-    UNBOUNDED = ("the objective has no finite optimum", "add the constraint that bounds it")
+    UNBOUNDED = ("the objective has no finite optimum", "add a constraint that bounds it")
     LIMIT = (
         "stopped at a limit of time, memory or iterations",
         "raise the limit, or use the default form and solver",
@@ -37,7 +37,7 @@ class Status(Enum):
 
     @property
     def has_answer(self) -> bool:
-        """Whether there is a point to look at."""
+        """Whether there is an answer to look at."""
         return self in (Status.OPTIMAL, Status.INACCURATE)
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""Reductions: a smaller or better-behaved problem with the same optimum, and the way back."""
+"""Reductions: a smaller or better-behaved program with the same optimum, and the way back."""
 
 from .base import Reduced, Reduction
 from .contraction import Contraction

@@ -1,4 +1,4 @@
-"""What a reduction is: it refuses or applies, and what it returns knows the way back."""
+"""The base classes of reductions: a reduction refuses or applies, and its result knows the way back."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ class Lift(ABC):
 
     @abstractmethod
     def point(self, values: Values, duals: Values) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return variables and multipliers of the program before, from those of the program after."""
+        """Return variables and multipliers of the original program from those of the reduced one."""
 
     def start(self, factor: np.ndarray) -> np.ndarray:
-        """Return a factor of a matrix of the program before, one row per point, as one of the program after."""
+        """Translate a starting factor, one row per point, from the original program to the reduced one."""
         return factor
 
     def status(self, status: Status) -> tuple[Status, str]:
-        """Return what the outcome of the reduced program says about the program before, and a word on why."""
+        """Return what the outcome of the reduced program means for the original one, and a short note."""
         return status, ""
 
 
 @dataclass(frozen=True, eq=False)
 class Reduced:
-    """A reduced program, how to come back, what was done in words, and whether points were merged on the way."""
+    """A reduced program, the way back, what was done in words, and whether dualisation also merged points."""
 
     program: Program
     lift: Lift
@@ -48,18 +48,18 @@ class Reduction(ABC):
     name: str
 
     def apply(self, program: Any) -> Reduced:
-        """Return the reduced program and its lift; raise :class:`ReductionRefused` where it is not exact.
+        """Return the reduced program and its lift; raise :class:`ReductionRefused` if the reduction is not exact.
 
-        ``program`` is a program, or a problem, whose program is then taken.
+        ``program`` is a program, or a problem that has one.
         """
         return self.reduce(program if isinstance(program, Program) else program.program)
 
     @abstractmethod
     def reduce(self, program: Program) -> Reduced:
-        """Do the same for a program."""
+        """Reduce a program; subclasses implement this."""
 
     def refuses(self, program: Any) -> str | None:
-        """Return why a program, or the program of a problem, may not be touched, or None if it may."""
+        """Return why a program, or the program of a problem, cannot be reduced, or None if it can."""
         try:
             self.apply(program)
         except ReductionRefused as refusal:

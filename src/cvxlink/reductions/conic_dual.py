@@ -1,18 +1,20 @@
-r"""The dual of any declared program with a semidefinite variable: links, not pairs of points, are the unknowns.
+r"""The dual of any declared program with a semidefinite variable: the unknowns are links, not pairs of points.
 
 A program in the conic form :math:`\min c^\top x + e^\top t + d,\ Ax + Bt + a \in \mathcal{K}` (see
-:mod:`cvxlink.conic_form`) whose variables are matrices K ⪰ 0, or otherwise free or signed, has the Lagrange dual
+:mod:`cvxlink.programs.conic_form`) whose variables are matrices K ⪰ 0, or otherwise free or signed, has the Lagrange
+dual
 
 .. math:: \max_{w \in \mathcal{K}^*}\ d - a^\top w \quad\text{s.t.}\quad B^\top w = e,\quad
           C_K - A_K^* w \succeq 0 \text{ for each } K \succeq 0,\quad c_x - A_x^\top w = 0 \text{ for the others.}
 
-A sum of hinges or squares over links then has a few unknowns a link, instead of one for each pair of points, and the
+A sum of hinges or squares over links then has a few unknowns per link, instead of one per pair of points, and the
 slack is as sparse as the graph. K is the multiplier of its inequality, x that of its equation. Where linear constraints
 force points together, K = PK'Pᵀ as in :mod:`cvxlink.reductions.contraction`, so PᵀSP ⪰ 0 is enough, and equations that
-become the same count once.
+become equal are kept once.
 
 Most of the equations :math:`B^\top w = e` are solved beforehand: a hinge t ≥ x, t ≥ 0 has two multipliers that add up
-to its weight, so one is the weight less the other. Codes without equations would otherwise have no interior to work in.
+to its weight, so one is the weight minus the other. Codes without equations would otherwise have no interior
+to work in.
 """
 
 from __future__ import annotations
@@ -37,9 +39,9 @@ from ..programs.status import Status
 from .base import Lift, Values
 from .contraction import Blocks, blocks_of
 
-# Canonicalising a larger program by itself takes minutes.
+# Canonicalising a larger program takes minutes on its own.
 MOST_UNKNOWNS = 200_000
-# A second-order cone of this size is a dense semidefinite block of that order for codes that have none.
+# For codes without second-order cones, such a cone becomes a dense semidefinite block of the same size.
 SMALL_CONE = 100
 KNOWN_ATTRIBUTES = {"symmetric", "PSD", "nonneg", "nonpos"}
 
@@ -51,15 +53,15 @@ class ConicDual(Program):
     primal: Declaration
     full: ConicForm  # as declared
     form: ConicForm  # on blocks, without rows that repeat others
-    matrices: Mapping[str, Blocks | None]  # the semidefinite variables, and which points are forced together
-    kept: Mapping[int, np.ndarray]  # of a cone some rows of which repeat others, those that are left
+    matrices: Mapping[str, Blocks | None]  # the semidefinite variables, and the points forced together
+    kept: Mapping[int, np.ndarray]  # for a cone with repeated rows, the rows that are kept
     unknowns: Unknowns
 
     @classmethod
     def of(cls, declaration: Declaration) -> ConicDual:
         """Return the dual of a declared program, or refuse."""
         if isinstance(declaration.objective, cp.Maximize):
-            raise ReductionRefused("it maximises; declare the minimisation of the negative instead")
+            raise ReductionRefused("it maximises; minimise the negative objective instead")
         _check_variables(declaration)
         others = [t for t in declaration.terms if semidefinite_variable(t, declaration.variables) is None]
         names = {semidefinite_variable(term, declaration.variables) for term in declaration.terms} - {None}
@@ -67,10 +69,10 @@ class ConicDual(Program):
         if not names:
             raise ReductionRefused("it has no semidefinite variable")
         for name in names & {n for n, variable in declaration.variables.items() if has_bounds(variable)}:
-            raise ReductionRefused(f"its matrix {name} is semidefinite and within bounds besides")
+            raise ReductionRefused(f"its matrix {name} is semidefinite and also has bounds")
         full = form = ConicForm.of(declaration.objective.args[0], declaration.variables, others)
         if not form.cones:
-            raise ReductionRefused("it has no constraint but semidefiniteness, so there are no multipliers")
+            raise ReductionRefused("it has no constraint except semidefiniteness, so there are no multipliers")
         matrices, kept = {}, {}
         for name in sorted(map(str, names)):
             rows, terms = linear_rows(declaration, declaration.variables[name])
@@ -87,7 +89,7 @@ class ConicDual(Program):
 
     @cached_property
     def declaration(self) -> Declaration:
-        """d − aᵀw over slack matrices that are semidefinite, balances, and multipliers in the dual cones."""
+        """Maximise d − aᵀw over semidefinite slack matrices, balances, and multipliers in the dual cones."""
         w = cp.Variable(self.unknowns.T.shape[1], name="w")  # the multipliers that do not follow from others
         objective = cp.Maximize(self.form.minorant(self.unknowns.grouped(w, self.form))[2])
         groups = {name: group if isinstance(group, list) else [group] for name, group in self._groups(w).items()}
@@ -113,7 +115,7 @@ class ConicDual(Program):
 
     @property
     def suits_sdp_codes(self) -> bool:
-        """Whether codes for linear and semidefinite cones take it; they make such of second-order ones if small."""
+        """Whether its cones are linear or semidefinite, or second-order ones small enough to be written as such."""
         return all(
             cone.kind in ("zero", "nonnegative", "semidefinite")
             or (cone.kind == "second-order" and cone.parts[1].shape[0] <= SMALL_CONE)
@@ -122,7 +124,7 @@ class ConicDual(Program):
 
     @property
     def merges_points(self) -> bool:
-        """Whether points that the constraints force together have become one."""
+        """Whether points that the constraints force together have been merged."""
         return any(blocks is not None for blocks in self.matrices.values())
 
     @cached_property
@@ -139,7 +141,7 @@ class ConicDual(Program):
 
 @dataclass(frozen=True, eq=False)
 class Unknowns:
-    """All multipliers from those that are solved for: w = Tv + w₀, and which equations Bᵀw = e are left open."""
+    """All multipliers w = Tv + w₀ from the unknowns v, and which equations Bᵀw = e are still to be imposed."""
 
     T: sp.csr_array
     offset: np.ndarray
@@ -147,7 +149,7 @@ class Unknowns:
 
     @classmethod
     def of(cls, form: ConicForm) -> Unknowns:
-        """Solve each equation that can be for a multiplier of a row that is in no other; halve symmetric matrices."""
+        """Solve equations for a multiplier that occurs in no other, where possible; halve symmetric matrices."""
         parts = [(cone.kind, part) for cone in form.cones for part in cone.parts]
         B = sp.csr_array(sp.vstack([sp.hstack([*part.B, sp.csr_array((len(part.a), 0))]) for _, part in parts]))
         e, m = np.concatenate([*form.e, np.zeros(0)]), B.shape[0]
@@ -187,7 +189,7 @@ class Unknowns:
 
 @dataclass(frozen=True, eq=False)
 class ConicDualLift(Lift):
-    """Multipliers of the dual's constraints are the variables, its unknowns are the multipliers."""
+    """The multipliers of the dual's constraints are the variables; its unknowns are the multipliers."""
 
     dual: ConicDual
 
@@ -211,13 +213,13 @@ class ConicDualLift(Lift):
         for name, group in declaration.constraints.items():
             multipliers[name] = joined_multipliers([self._multiplier(term, whole, gradient) for term in group])
         for name in dual.matrices:
-            if name in gradient:  # no constraint says that it is semidefinite, it is declared so
+            if name in gradient:  # the variable itself, and no constraint, is declared semidefinite
                 order = declaration.variables[name].shape
                 multipliers[name_of_cone(name, declaration)] = gradient[name].reshape(order, order="F")
         return lifted, multipliers
 
     def _whole(self, k: int, cone: Cone, w: list[np.ndarray]) -> list[np.ndarray]:
-        """Return multipliers of all rows of a cone: rows that repeat others have none."""
+        """Return multipliers of all rows of a cone; they are zero for repeated rows."""
         if k not in self.dual.kept:
             return w
         y = np.zeros(len(cone.parts[0].a))
@@ -225,7 +227,7 @@ class ConicDualLift(Lift):
         return [y]
 
     def _multiplier(self, term: Any, w: list[list[np.ndarray]], gradient: dict[str, np.ndarray]) -> Any:
-        """Return the multiplier of a constraint; the first that a matrix is semidefinite takes the whole slack."""
+        """Return the multiplier of a constraint; the first that makes a matrix semidefinite gets the whole slack."""
         owner = semidefinite_variable(term, self.dual.primal.variables)
         if owner is not None:
             return gradient.pop(owner, np.zeros(term.size)).reshape(term.shape, order="F")
@@ -238,16 +240,19 @@ class ConicDualLift(Lift):
         return -y if isinstance(term, cp.constraints.Inequality) else y
 
     def status(self, status: Status) -> tuple[Status, str]:
-        """Translate: an unbounded dual means infeasible; an infeasible one unbounded or infeasible."""
+        """Translate: an unbounded dual means infeasible; an infeasible dual means unbounded or infeasible."""
         if status is Status.UNBOUNDED:
-            return Status.INFEASIBLE, "of the dual"
+            return Status.INFEASIBLE, "for the dual"
         if status is Status.INFEASIBLE:
-            return Status.ERROR, "of the dual, so the problem is unbounded or infeasible; its declared form tells which"
+            return (
+                Status.ERROR,
+                "for the dual, so the problem is unbounded or infeasible; solving its declared form tells which",
+            )
         return status, ""
 
 
 def _mirrored(parts: list[tuple[str, Any]], m: int) -> sp.csr_array:
-    """Return the identity, but for entries below the diagonals of symmetric matrices: these are those above."""
+    """Return the identity, except that entries below the diagonal of a symmetric matrix are those above it."""
     column, start = np.arange(m), 0
     for kind, part in parts:
         if kind == "semidefinite":
@@ -259,7 +264,7 @@ def _mirrored(parts: list[tuple[str, Any]], m: int) -> sp.csr_array:
 
 
 def _is_restricted(variable: cp.Variable) -> bool:
-    """Whether a variable is declared to be of one sign or semidefinite, so that it balances by an inequality."""
+    """Whether a variable is declared with a sign or semidefinite, so that its balance is an inequality."""
     return bool(variable.attributes["PSD"] or variable.is_nonneg() or variable.is_nonpos())
 
 
@@ -274,7 +279,7 @@ def _balanced(rest: Any, variable: cp.Variable) -> Any:
 
 def _check_variables(declaration: Declaration) -> None:
     if sum(variable.size for variable in declaration.variables.values()) > MOST_UNKNOWNS:
-        raise ReductionRefused("it has too many unknowns to be dualised")
+        raise ReductionRefused(f"it has too many unknowns to be dualised (at most {MOST_UNKNOWNS})")
     for name, variable in declaration.variables.items():
         special = {key for key, value in variable.attributes.items() if value is not None and value is not False}
         if not special <= KNOWN_ATTRIBUTES:

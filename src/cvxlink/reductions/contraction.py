@@ -1,4 +1,4 @@
-r"""Contraction: points that the constraints force together become one.
+r"""Contraction: points that the constraints force together are merged.
 
 If :math:`K_{ii} = K_{jj} = K_{ij}` for every feasible :math:`K \succeq 0`, then
 :math:`(e_i - e_j)^\top K (e_i - e_j) = 0`, so :math:`K(e_i - e_j) = 0`: rows i and j of K are equal. Every
@@ -9,9 +9,9 @@ the :math:`P K' P^\top` with :math:`K' \succeq 0` that satisfy
 .. math:: \langle P^\top A_r P, K' \rangle = b_r, \qquad
           \langle C, P K' P^\top\rangle = \langle P^\top C P, K' \rangle ,
 
-a problem of order c in which those singular directions are gone (facial reduction). Rows that say the same are
-dropped on the way, also where no points are merged. Which points are forced
-together is read from the constraints themselves, so a formulation with soft links is refused, not trusted.
+a problem of order c without those singular directions (facial reduction). Repeated rows are dropped on the way, even
+where no points are merged. Which points are forced together is read from the constraints themselves, so a formulation
+with soft links is refused, not trusted.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ STIFFNESS = 1e7
 
 
 class Contraction(Reduction):
-    """Merge the points whose rows every feasible matrix has in common, and the constraints that repeat one another."""
+    """Merge points whose rows are equal in every feasible matrix, and drop repeated constraints."""
 
     name = "contraction"
 
@@ -51,19 +51,19 @@ class Contraction(Reduction):
         contracted, row_map, factors = _on_blocks(original, blocks, c)
         if not forced and len(contracted.b) == len(original.b):
             raise ReductionRefused(
-                "no two points are seen to be forced together: that takes equations K_ii = K_jj = K_ij = a > 0, "
+                "no two points are visibly forced together, which needs equations K_ii = K_jj = K_ij = a > 0 "
                 "or K_ii + K_jj − 2 K_ij = 0".replace("K_", f"{original.variable}_")
             )
         stiffening = np.zeros(len(original.b))
         for pair in forced:
             np.add.at(stiffening, list(pair.rows), pair.weights)
-        why = "points that the constraints force together become one, repeated rows are dropped"
+        why = "points that the constraints force together are merged, repeated rows are dropped"
         return Reduced(contracted, ContractionLift(original, contracted, blocks, row_map, factors, stiffening), why)
 
 
 @dataclass(frozen=True, eq=False)
 class Blocks:
-    """Which points linear constraints force together, by P with K = PK'Pᵀ, and which rows are not said twice then."""
+    """The points that linear constraints force together, as P with K = PK'Pᵀ, and which rows are not repeated."""
 
     P: sp.csr_array
     first: np.ndarray
@@ -71,7 +71,7 @@ class Blocks:
 
 
 def blocks_of(rows: Sequence[Rows]) -> Blocks | None:
-    """Return what linear constraints on a semidefinite matrix force together, if anything, whatever its objective."""
+    """Return the points that linear constraints on a semidefinite matrix force together, or None if there are none."""
     if not rows:
         return None
     n = int(np.sqrt(rows[0].A.shape[1]))
@@ -93,7 +93,7 @@ class ContractionLift(Lift):
     original: LinearSDP
     contracted: LinearSDP
     blocks: np.ndarray
-    row_map: np.ndarray  # original row → row after contraction, or −1 where it became 0 = 0
+    row_map: np.ndarray  # original row → row after contraction, or −1 if it became 0 = 0
     factors: np.ndarray  # original row = factor × row after contraction
     stiffening: np.ndarray  # multipliers v with −A*(v) = Σ (e_i−e_j)(e_i−e_j)ᵀ over forced pairs and bᵀv = 0
 
@@ -115,9 +115,9 @@ class ContractionLift(Lift):
         return lifted, {**rows, self.original.cone: self.original.slack(self.original.joined(rows))}
 
     def spread(self, reduced: np.ndarray) -> np.ndarray:
-        r"""Return multipliers of all original rows: the first of the rows that were merged takes the whole.
+        r"""Return multipliers of all original rows: of rows that were merged, the first gets all.
 
-        The slack then is semidefinite on blocks only. So the forced pairs also stiffen it, in :meth:`point`, by
+        The slack is then semidefinite on blocks only. So :meth:`point` also stiffens it on the forced pairs by
         :math:`t \sum (e_i-e_j)(e_i-e_j)^\top`, which changes neither bᵀy nor PᵀSP.
         """
         y = np.zeros(len(self.row_map))
@@ -149,7 +149,7 @@ def _forced_by_entries(sdp: LinearSDP) -> Iterator[ForcedPair]:
     for entry in sdp.fixed_entries():
         known = fixed.setdefault(entry.place, entry).value
         if not _same(known, entry.value):
-            raise InfeasibleProblem(f"entry {entry.place} is required to be {known:g} and {entry.value:g} at once")
+            raise InfeasibleProblem(f"entry {entry.place} is required to be both {known:g} and {entry.value:g}")
     for (i, j), entry in fixed.items():
         if i == j or (i, i) not in fixed or (j, j) not in fixed:
             continue
@@ -185,12 +185,12 @@ def _same(a: float, b: float) -> bool:
 
 
 def _on_blocks(sdp: LinearSDP, blocks: np.ndarray, c: int) -> tuple[LinearSDP, np.ndarray, np.ndarray]:
-    """Replace point by block numbers, scale rows to coefficients that sum to one, drop those now alike or empty."""
+    """Replace point numbers by block numbers, scale rows to coefficients of sum one, drop equal or empty rows."""
     P = _membership(blocks, c)
     C, sizes = sp.csr_array(P.T @ sdp.C @ P), sp.csr_array(P.T @ abs(sdp.C) @ P)
     for matrix in (C, sizes):
-        matrix.sort_indices()  # both store the same entries, then in the same order
-    # What is left of terms that cancel, as in a block that no edge leaves, is not a cost.
+        matrix.sort_indices()  # both then store the same entries in the same order
+    # What rounding leaves of terms that cancel, as in a block that no edge leaves, is not a cost.
     C.data[abs(C.data) <= 4 * np.sqrt(sdp.n) * np.finfo(float).eps * sizes.data] = 0
     C.eliminate_zeros()
     seen: dict[Any, tuple[int, float]] = {}
@@ -202,7 +202,7 @@ def _on_blocks(sdp: LinearSDP, blocks: np.ndarray, c: int) -> tuple[LinearSDP, n
             where = slice(A.indptr[r], A.indptr[r + 1])
             if where.start == where.stop:
                 if (g.sense == "==" and abs(b[r]) > 1e-9) or (g.sense == "<=" and b[r] < -1e-9):
-                    raise InfeasibleProblem(f"row {r} of {g.name!r} reads 0 {g.sense} {b[r]:g} for merged points")
+                    raise InfeasibleProblem(f"row {r} of {g.name!r} becomes 0 {g.sense} {b[r]:g} for merged points")
                 row_map.append(-1)
                 factors.append(1.0)
                 continue
@@ -238,7 +238,7 @@ def _membership(blocks: np.ndarray, c: int) -> sp.csr_array:
 
 
 def _merged_columns(g: Rows, n: int, blocks: np.ndarray, c: int) -> sp.csr_array:
-    """Return the coefficients on blocks, without those that cancel but for rounding."""
+    """Return the coefficients on blocks, without those that cancel up to rounding."""
     part = g.A.tocoo()
     blocks = blocks.astype(np.int64)  # c² may be more than 32 bits hold
     place = (part.row, blocks[part.col // n] * c + blocks[part.col % n])

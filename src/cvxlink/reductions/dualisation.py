@@ -5,8 +5,8 @@ Lagrange dual
 
 .. math:: \max_y\ b^\top y \quad\text{s.t.}\quad S(y) = C - \sum_r y_r A_r \succeq 0
 
-has one unknown per constraint, and S(y) is as sparse as C. K is the multiplier of the matrix inequality. Where
-the program is strictly feasible (contraction sees to that for must-links) both optima agree and the dual one is
+has one unknown per constraint, and S(y) is as sparse as C. K is the multiplier of the matrix inequality. If
+the program is strictly feasible (contraction ensures that for must-links), both optima agree and the dual one is
 attained.
 """
 
@@ -36,13 +36,13 @@ class Dualisation(Reduction):
     name = "dualisation"
 
     def reduce(self, program: Program) -> Reduced:
-        """Return the dual program; of a program that is not linear, that of its conic form."""
+        """Return the dual program; for a program that is not linear, the dual of its conic form."""
         try:
             primal: LinearSDP = program.linear_sdp()
         except ReductionRefused as refusal:
             return _conic_dual(program, str(refusal))
         if not len(primal.b):
-            raise ReductionRefused("it has no constraint but semidefiniteness, so there are no multipliers")
+            raise ReductionRefused("it has no constraint except semidefiniteness, so there are no multipliers")
         dual = DualSDP(primal)
         return Reduced(dual, DualLift(dual), "one unknown per constraint instead of one per entry")
 
@@ -55,9 +55,9 @@ def _conic_dual(program: Program, not_linear: str) -> Reduced:
     except ReductionRefused as other:
         reasons = dict.fromkeys([not_linear, str(other)])
         raise ReductionRefused(", and ".join(reasons)) from other
-    why = "unknowns for constraints and for what is not linear, instead of one per entry"
+    why = "unknowns for the constraints and for nonlinear terms, instead of one per entry"
     if dual.merges_points:
-        why += "; points that the constraints force together become one"
+        why += "; points that the constraints force together are merged"
     return Reduced(dual, ConicDualLift(dual), why, dual.merges_points)
 
 
@@ -71,7 +71,7 @@ class DualSDP(Program):
 
     @cached_property
     def declaration(self) -> Declaration:
-        """bᵀy over S(y) ⪰ 0, with the signs of the multipliers of inequalities."""
+        """Maximise bᵀy over S(y) ⪰ 0, with signs for the multipliers of inequalities."""
         n, y = self.primal.n, cp.Variable(len(self.primal.b), name="y")
         S = cp.reshape(self.primal.C.toarray().ravel() - self.primal.A.T @ y, (n, n), order="C")
         signed = np.flatnonzero(self.primal.is_inequality)
@@ -80,7 +80,7 @@ class DualSDP(Program):
 
     @property
     def sizes(self) -> Sizes:
-        """Its sizes, known without asking CVXPY."""
+        """The sizes, counted without CVXPY."""
         return Sizes(len(self.primal.b), 0, int(self.primal.is_inequality.sum()), (self.primal.n,))
 
     @cached_property
@@ -103,11 +103,14 @@ class DualLift(Lift):
         return lifted, {**primal.split(y), primal.cone: primal.slack(y)}
 
     def status(self, status: Status) -> tuple[Status, str]:
-        """Translate: an unbounded dual means infeasible, an infeasible dual unbounded or infeasible."""
+        """Translate: an unbounded dual means infeasible; an infeasible dual means unbounded or infeasible."""
         if status is Status.UNBOUNDED:
-            return Status.INFEASIBLE, "of the dual"
+            return Status.INFEASIBLE, "for the dual"
         if status is Status.INFEASIBLE:
             if self.dual.primal.has_evident_point():
-                return Status.UNBOUNDED, "of the dual"
-            return Status.ERROR, "of the dual, so the problem is unbounded or infeasible; its declared form tells which"
+                return Status.UNBOUNDED, "for the dual"
+            return (
+                Status.ERROR,
+                "for the dual, so the problem is unbounded or infeasible; solving its declared form tells which",
+            )
         return status, ""

@@ -1,4 +1,4 @@
-r"""Elimination: points that no constraint mentions follow the others.
+r"""Elimination: points that no constraint mentions follow from the others.
 
 Let no constraint touch the points u, and let :math:`C_{uu} \succ 0`. Any :math:`K \succeq 0` is :math:`BB^\top`; for
 given rows :math:`B_l` the cost :math:`\mathrm{tr}(B^\top C B)` is least at :math:`B_u = -C_{uu}^{-1} C_{ul} B_l`, so
@@ -6,8 +6,8 @@ given rows :math:`B_l` the cost :math:`\mathrm{tr}(B^\top C B)` is least at :mat
 .. math:: K = Q K_{ll} Q^\top, \quad Q = \begin{pmatrix} I \\ -C_{uu}^{-1} C_{ul} \end{pmatrix}, \qquad
           \langle C, K \rangle = \langle C_{ll} - C_{lu} C_{uu}^{-1} C_{ul},\ K_{ll} \rangle .
 
-What remains is the same kind of program on the points l alone (equations (5) to (8) of Hu et al. 2010). For the
-multipliers nothing changes: by the Schur complement, :math:`S(y) \succeq 0` on all points exactly if it is so on l.
+What remains is the same kind of program on the points l alone (equations (5) to (8) of Hu et al. 2010). The
+multipliers do not change: by the Schur complement, :math:`S(y) \succeq 0` holds on all points exactly if it holds on l.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .base import Lift, Reduced, Reduction, Values
 
 
 class Elimination(Reduction):
-    """Keep the points that some constraint mentions; the others are a closed form of them."""
+    """Keep the points that some constraint mentions; the others follow in closed form."""
 
     name = "elimination"
 
@@ -60,7 +60,7 @@ class EliminationLift(Lift):
         return factor[self.original.constrained_points]
 
     def point(self, values: Values, duals: Values) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Extend the kernel from the constrained points to all."""
+        """Extend the kernel from the constrained points to all points."""
         name = self.original.variable
         lifted = {name: congruent(self.original.extension.matrix, values[name])}
         if not all(g.name in duals for g in self.seed.rows):

@@ -1,9 +1,9 @@
-r"""Scaling: costs and right-hand sides far from one are divided by the largest of them.
+r"""Scaling: costs, and right-hand sides, that are far from one are divided by the largest of them.
 
 With :math:`K = \beta K'`, the programs :math:`\min \langle C, K\rangle,\ \mathcal{A}(K) = b` and
 :math:`\min \langle C/\gamma, K'\rangle,\ \mathcal{A}(K') = b/\beta` have the same solutions; the multipliers of the
-first are γ times those of the second. Solvers stop at absolute tolerances, so with costs of 1e-8 anything would pass
-for optimal, and with 1e8 nothing.
+first are γ times those of the second. Solvers stop at absolute tolerances, so with costs of 1e-8 any point would
+pass as optimal, and with 1e8 none would.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..programs.base import Program
 from ..programs.linear_sdp import LinearSDP
 from .base import Lift, Reduced, Reduction, Values
 
-# Between these, the solvers' own equilibration does as well.
+# Between these, the solvers' own scaling is good enough.
 LEAST, MOST = 0.1, 100.0
 
 
@@ -34,7 +34,7 @@ class Scaling(Reduction):
         sdp: LinearSDP = program.linear_sdp()
         gamma, beta = _scale(sdp.C.data), _scale(sdp.b)
         if gamma == beta == 1:
-            raise ReductionRefused("costs and right-hand sides are of moderate size")
+            raise ReductionRefused("costs and right-hand sides already have moderate size")
         rows = tuple(replace(g, b=g.b / beta) for g in sdp.rows)
         scaled = replace(
             sdp,
@@ -43,7 +43,7 @@ class Scaling(Reduction):
             offset=sdp.offset / gamma / beta,
             unit=sdp.unit / gamma / beta,
         )
-        why = "costs and right-hand sides divided by the largest, as the solvers' absolute tolerances need"
+        why = "costs and right-hand sides are divided by the largest, because solvers use absolute tolerances"
         return Reduced(scaled, ScalingLift(sdp, gamma, beta), why)
 
 
@@ -54,7 +54,7 @@ def _scale(numbers: np.ndarray) -> float:
 
 @dataclass(frozen=True, eq=False)
 class ScalingLift(Lift):
-    """The matrix times β; multipliers times γ."""
+    """Multiply the matrix by β and the multipliers by γ."""
 
     original: LinearSDP
     gamma: float

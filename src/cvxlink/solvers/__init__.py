@@ -1,4 +1,4 @@
-"""Solvers: from a program to an attempt at solving it, by CVXPY's solvers, by executables, or by our own algorithms.
+"""Solvers: programs are solved by CVXPY's solvers, by external executables, or by our own algorithms.
 
 ``cvxlink.solvers()`` returns the table of solvers.
 """
@@ -12,7 +12,7 @@ from typing import Any
 
 
 class _Room(ModuleType):
-    """A package that can be called: ``cvxlink.solvers()`` is the table of what is in it."""
+    """A package that can be called: ``cvxlink.solvers()`` returns the table of solvers."""
 
     def __call__(self, check: bool = True) -> Any:
         """Return the table of solvers."""

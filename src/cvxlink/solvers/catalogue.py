@@ -1,4 +1,4 @@
-"""What there is to know about solvers: how to get them, what they take, how to tell them, when to use which."""
+"""What is known about solvers: how to install them, what they accept, their options, and when to use which."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from ..programs.base import Program
 from .executables import COMMAND_LINE
 from .route import interior_tolerance
 
-# Clarabel factorises a dense block of order w as a matrix of order w²/2, SCS only takes eigenvalues of it. Measured
-# on PCP: without sparsity Clarabel takes minutes at order 141.
+# Clarabel factorises a dense block of order w as a matrix of order w²/2; SCS only needs its eigenvalues. Measured on
+# PCP: without sparsity Clarabel takes minutes at order 141.
 DENSE_LIMIT = 60
-# With a row or two besides, SCS needs few iterations. Measured on CSC: 0.2 s against 18 s of Clarabel at order 99.
+# With only one to three rows, SCS needs few iterations. Measured on CSC at order 99: 0.2 s, Clarabel 18 s.
 FEW_ROWS = 3
 SMALL_BLOCK = 30
 
@@ -27,7 +27,7 @@ Options = dict[str, Any]
 
 
 def _tight(*names: str, factor: float = 1.0, least: float = 0.0) -> Callable[[float], Options]:
-    """Return how an interior-point code is told our accuracy, by options of these names."""
+    """Return a function that translates our accuracy into options of an interior-point code."""
     return lambda accuracy: dict.fromkeys(names, max(least, factor * interior_tolerance(accuracy)))
 
 
@@ -38,11 +38,11 @@ def _mosek(accuracy: float) -> Options:
 
 @dataclass(frozen=True)
 class SolverNotes:
-    """How to get a solver, what it is, and how our accuracy and threads are said in its options.
+    """How to install a solver, what it is, and how our accuracy and threads translate into its options.
 
-    ``kind`` tells methods apart: where two solvers of different kinds agree, a mistake of one is unlikely. ``reports``
-    is what CVXPY passes on of a run. A solver that ``stalls`` may lose all digits just before a tight tolerance, and
-    gives nothing back; it deserves a second try with a looser one.
+    ``kind`` is the type of algorithm: if two solvers of different kinds agree, a common mistake is unlikely.
+    ``reports`` lists what CVXPY passes on about a run. A solver that ``stalls`` may lose all digits just before it
+    reaches a tight tolerance and return nothing; it gets a second try with looser tolerances.
     """
 
     get: str
@@ -54,7 +54,7 @@ class SolverNotes:
     limits: str = ""
     reports: tuple[str, ...] = ("iterations", "time")
     warm_start: bool = False
-    get_licence: str = "see its documentation for how to get one"
+    get_licence: str = "see its documentation on how to get one"
     stalls: bool = False
 
 
@@ -65,7 +65,7 @@ BLOCKS = "semidefinite blocks up to about order 2000"
 
 
 def _program(package: str, kind: str, licence: str, *tolerances: str) -> SolverNotes:
-    """Return the notes on a solver on the command line, from a Debian package."""
+    """Return the notes on a command-line solver from a Debian package."""
     return SolverNotes(
         f"apt install {package}",
         kind,
@@ -94,7 +94,7 @@ SOLVERS: dict[str, SolverNotes] = {
         "scs",
         # Its residuals enter the certified gap multiplied by the order of the matrix.
         lambda a: {"eps_abs": a / 1000, "eps_rel": a / 1000, "max_iters": 100_000},
-        limits="few digits",
+        limits="low accuracy",
         warm_start=True,
     ),
     "CVXOPT": SolverNotes(
@@ -102,7 +102,7 @@ SOLVERS: dict[str, SolverNotes] = {
         INTERIOR,
         "GPL-3.0",
         "cvxopt",
-        _tight("abstol", "reltol", "feastol", least=1e-8),  # below, it gives up
+        _tight("abstol", "reltol", "feastol", least=1e-8),  # with less it gives up
         limits=DENSE,
         reports=(),
     ),
@@ -126,8 +126,8 @@ SOLVERS: dict[str, SolverNotes] = {
         "mosek",
         _mosek,
         lambda count: {"mosek_params": {"MSK_IPAR_NUM_THREADS": count}},
-        get_licence="academics get one free from mosek.com; put the licence file where MOSEK looks for it, or name it "
-        "in MOSEKLM_LICENSE_FILE",
+        get_licence="academics get one for free at mosek.com; put the licence file where MOSEK looks for it, or set "
+        "MOSEKLM_LICENSE_FILE to its path",
     ),
     "COPT": SolverNotes(
         "pip install 'cvxlink[copt]'; small problems need no licence",
@@ -167,13 +167,13 @@ SOLVERS: dict[str, SolverNotes] = {
 # ------------------------------------------------------------------ what they take
 
 KINDS = SEMIDEFINITE, LOGARITHMS, QUADRATIC = "semidefinite", "logarithms", "quadratic"
-# COPT 8.0 calls feasible programs with logarithms infeasible. It can be asked for, but is not suggested.
+# COPT 8.0 reports feasible programs with logarithms as infeasible. It can be requested, but is not suggested.
 WRONG_ON_LOGARITHMS = ("COPT",)
 CONES = {"SOC": "second-order", "PSD": SEMIDEFINITE, "SvecPSD": SEMIDEFINITE, "ExpCone": "exponential"}
 
 
 def cones_of(name: str) -> tuple[str, ...]:
-    """Return the cones that CVXPY, or a file, hands to a solver, besides linear inequalities."""
+    """Return the cones, besides linear inequalities, that CVXPY or a file can pass to a solver."""
     if name in COMMAND_LINE:
         return (SEMIDEFINITE,)
     interface = SOLVER_MAP_CONIC.get(name)
@@ -182,9 +182,9 @@ def cones_of(name: str) -> tuple[str, ...]:
 
 
 def kinds_of(name: str) -> tuple[str, ...]:
-    """Return the kinds of programs of this toolkit that a solver takes.
+    """Return the kinds of programs of this toolkit that a solver accepts.
 
-    Quadratic ones it takes as such, by second-order cones, or by semidefinite ones.
+    Quadratic programs may be passed as such, as second-order cones or as semidefinite ones.
     """
     cones = cones_of(name)
     kinds = [SEMIDEFINITE] if SEMIDEFINITE in cones else []
@@ -196,34 +196,34 @@ def kinds_of(name: str) -> tuple[str, ...]:
 
 
 def known_solvers() -> list[str]:
-    """Return all solvers there are for these problems, installed or not: those with notes first."""
+    """Return all solvers for these problems, installed or not; those with notes come first."""
     others = sorted({*SOLVER_MAP_CONIC, *SOLVER_MAP_QP} - set(SOLVERS))
     return [*SOLVERS, *(name for name in others if kinds_of(name))]
 
 
 def installed_solvers() -> list[str]:
-    """Return what is installed of them, in the same order."""
+    """Return the installed ones among them, in the same order."""
     here = {*cp.installed_solvers(), *(name for name, solver in COMMAND_LINE.items() if solver.path)}
     return [name for name in known_solvers() if name in here]
 
 
 def takes_semidefinite(name: str) -> bool:
-    """Whether semidefinite constraints can be handed to the solver of that name."""
+    """Whether a solver accepts semidefinite constraints."""
     return SEMIDEFINITE in cones_of(name)
 
 
 def takes_squares(name: str) -> bool:
-    """Whether quadratic terms can be handed to it other than as semidefinite blocks."""
+    """Whether a solver accepts quadratic terms other than as semidefinite blocks."""
     return "second-order" in cones_of(name) or name in SOLVER_MAP_QP
 
 
 def installed_sdp_solvers() -> list[str]:
-    """Return the installed solvers that take semidefinite constraints."""
+    """Return the installed solvers that accept semidefinite constraints."""
     return [name for name in installed_solvers() if takes_semidefinite(name)]
 
 
 def capable_solvers(problem: cp.Problem) -> list[str]:
-    """Return the installed solvers that take semidefinite constraints, and logarithms where the problem has any."""
+    """Return the installed solvers that accept semidefinite constraints, and logarithms if the problem has any."""
     if not any(atom in EXP_ATOMS for atom in problem.atoms()):
         return installed_sdp_solvers()
     return [
@@ -232,7 +232,7 @@ def capable_solvers(problem: cp.Problem) -> list[str]:
 
 
 def require_solver(name: str) -> str:
-    """Return the solver's name as it is spelt, or say how to get it."""
+    """Return the correctly spelt name of a solver, or raise with advice on how to install it."""
     key = str(name).upper()
     if key in cp.installed_solvers():
         return key
@@ -241,16 +241,16 @@ def require_solver(name: str) -> str:
     here = ", ".join(installed_sdp_solvers())
     if key in SOLVERS or key in SOLVER_MAP_CONIC or key in SOLVER_MAP_QP:
         notes = SOLVERS.get(key)
-        how = f"get it with: {notes.get}" if notes else "see CVXPY's list of solvers for how to get it"
+        how = f"get it with: {notes.get}" if notes else "see CVXPY's list of solvers on how to install it"
         raise SolverUnavailable(f"the solver {key} is not installed; {how}. Installed for these problems: {here}")
     raise SolverUnavailable(f"there is no solver named {name!r}; installed for these problems: {here}")
 
 
 def require_semidefinite(solver: str) -> None:
-    """Raise if CVXPY cannot hand semidefinite constraints to an installed solver."""
+    """Raise if an installed solver does not accept semidefinite constraints."""
     if not takes_semidefinite(solver):
         raise SolverUnavailable(
-            f"{solver} cannot take this program: it has a semidefinite constraint; "
+            f"{solver} cannot take this program, which has a semidefinite constraint; "
             f"installed solvers that can: {', '.join(installed_sdp_solvers())}"
         )
 
@@ -258,7 +258,7 @@ def require_semidefinite(solver: str) -> None:
 def solver_options(
     solver: str, accuracy: float | None, threads: int | None, given: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return our accuracy and threads in the solver's own options, where we know them, and those that were given."""
+    """Return the given options together with our accuracy and threads, translated where we know how."""
     notes, options = SOLVERS.get(solver), Options()
     parts = [given]
     if notes is not None and threads is not None and notes.threads is not None:
@@ -273,23 +273,26 @@ def solver_options(
 
 
 def choose_solver(program: Program) -> tuple[str, str]:
-    """Return the fastest suitable installed solver for a program, and why it is."""
+    """Return the fastest suitable installed solver for a program, and the reason."""
     installed = cp.installed_solvers()
     if "SDPA" in installed and program.suits_sdp_codes:
-        return "SDPA", "fastest installed interior-point code for matrix inequalities, sparse or dense"
+        return "SDPA", "the fastest installed interior-point code for matrix inequalities, sparse or dense"
     clique = program.largest_clique
     if clique is not None:
         if clique <= DENSE_LIMIT:
-            return "CLARABEL", f"the slack is sparse (its largest dense block is of order {clique})"
+            return "CLARABEL", f"the slack is sparse (its largest dense block has order {clique})"
         return (
             "SCS",
-            f"the slack is dense (a block of order {clique}), where Clarabel is slow and SDPA is missing",
+            f"the slack is dense (a block of order {clique}), so Clarabel would be slow, and SDPA is not installed",
         )
     sizes = program.sizes
     order = max(sizes.psd, default=0)
     if order > SMALL_BLOCK and 1 <= sizes.equations + sizes.inequalities <= FEW_ROWS:
-        return "SCS", f"a dense block of order {order} and hardly a row: a first-order method needs few iterations"
+        return (
+            "SCS",
+            f"a dense block of order {order} and few rows, for which a first-order method needs few iterations",
+        )
     order = max([order, *(2 * n for n in sizes.log_det)])  # as CVXPY writes a logarithm of a determinant
     if order <= DENSE_LIMIT:
         return "CLARABEL", "accurate, and fast at this size"
-    return "SCS", f"a dense semidefinite block of order {order} is slow for an interior-point code"
+    return "SCS", f"a dense semidefinite block of order {order} would be slow for an interior-point code"

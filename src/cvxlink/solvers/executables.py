@@ -1,7 +1,7 @@
-"""Solvers that are programs of their own: CSDP, SDPA and DSDP, through files in SDPA's sparse format.
+"""External solvers that are separate executables: CSDP, SDPA and DSDP, through files in SDPA's sparse format.
 
-To CVXPY each is a solver like any other, for linear and semidefinite constraints; CVXPY writes what else there is, of
-second-order cones for example, in terms of these.
+To CVXPY each looks like any other solver for linear and semidefinite constraints; CVXPY rewrites everything else, such
+as second-order cones, in terms of these.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from .files.sdpa import Result, read_result, write_sdpa
 from .isolation import available_threads, end_with_parent, kill_group, signal_name
 
 ELIMINATED = "eliminated"
-# A dense matrix of this order takes 130 MB, and these solvers hold a dozen.
+# A dense matrix of this order takes 130 MB, and these solvers hold a dozen of them.
 LARGEST_ORDER = 4000
 
 
 class ConeProgramSolver(ConicSolver):
-    """What CVXPY's compiler needs to know in order to yield a :class:`ConeProgram`."""
+    """What CVXPY's compiler needs to know to produce a :class:`ConeProgram`."""
 
     MIP_CAPABLE = False
     SUPPORTED_CONSTRAINTS = [*ConicSolver.SUPPORTED_CONSTRAINTS, PSD]
@@ -52,7 +52,7 @@ class ConeProgramSolver(ConicSolver):
         return ""
 
     def apply(self, problem: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return the program without its equations, and what is needed to come back."""
+        """Return the program without its equations, and the data for the way back."""
         if not problem.formatted:
             problem = self.format_constraints(problem, None)
         dims, groups = problem.cone_dims, problem.constr_map
@@ -60,7 +60,7 @@ class ConeProgramSolver(ConicSolver):
         A, b = sp.csr_array(A), np.ravel(b)
         zero, linear, orders = int(dims.zero), int(dims.nonneg), tuple(int(order) for order in dims.psd)
         if max(orders, default=0) > LARGEST_ORDER:
-            words = f"a semidefinite block of order {max(orders)} is not supported, {LARGEST_ORDER} at most"
+            words = f"a semidefinite block of order {max(orders)} is not supported (at most {LARGEST_ORDER})"
             raise SolverError(words)
         symmetric = _symmetriser(linear, orders)
         cones, side = sp.csr_array(symmetric @ A[zero:]), symmetric @ b[zero:]
@@ -77,12 +77,12 @@ class ConeProgramSolver(ConicSolver):
     def solve_via_data(
         self, data: dict[str, Any], warm_start: bool, verbose: bool, solver_opts: dict, solver_cache: Any = None
     ) -> dict[str, Any]:
-        """Refuse: this only compiles."""
+        """Refuse, since this class only compiles."""
         raise NotImplementedError
 
 
 def unpacked(eliminated: Eliminated, status: str, result: Result, attributes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a result of the cone program in the terms in which CVXPY wants it."""
+    """Return a result of the cone program in CVXPY's format."""
     x = eliminated.variables(result.x)
     return {
         settings.STATUS: status,
@@ -106,7 +106,7 @@ def _symmetriser(linear: int, orders: tuple[int, ...]) -> sp.csr_array:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a program ended: CVXPY's status, its own words, and what it said of iterations."""
+    """How an executable ended: CVXPY's status, its own message, and the number of iterations."""
 
     status: str
     words: str
@@ -123,7 +123,7 @@ class CommandLineSolver(ConeProgramSolver):
 
     @property
     def path(self) -> str | None:
-        """Where the program is; None if it is not installed."""
+        """The path of the executable; None if it is not installed."""
         return shutil.which(self.program)
 
     def name(self) -> str:
@@ -131,16 +131,16 @@ class CommandLineSolver(ConeProgramSolver):
         return self.title
 
     def import_solver(self) -> None:
-        """Raise if the program is not there, as CVXPY expects it."""
+        """Raise if the executable is missing, as CVXPY expects."""
         if self.path is None:
             raise ImportError(f"{self.program} is not on the PATH")
 
     def command(self, folder: Path, options: dict[str, Any]) -> list[str]:
-        """Write what it needs besides the program into the folder, and return the command line."""
+        """Write the files it needs besides the program into the folder, and return the command line."""
         raise NotImplementedError
 
     def version(self) -> str:
-        """Return the version that the program says it has, or nothing."""
+        """Return the version that the executable prints, or an empty string."""
         found = re.search(r"(?:CSDP|SDPA|DSDP)\D{0,60}?(\d+\.\d+(?:\.\d+)?)", _printed(str(self.path)))
         return found[1] if found else ""
 
@@ -171,7 +171,7 @@ class CommandLineSolver(ConeProgramSolver):
     def _solved(
         self, program: ConeProgram, options: dict[str, Any], verbose: bool
     ) -> tuple[str, Result | None, int | None]:
-        # A variable that no cone mentions costs nothing, or there is no optimum.
+        # A variable in no cone must have no cost; otherwise there is no optimum.
         mentioned = np.flatnonzero(np.diff(program.A.tocsc().indptr))
         idle = np.setdiff1d(np.arange(len(program.c)), mentioned)
         if np.any(program.c[idle]):
@@ -210,11 +210,11 @@ class CommandLineSolver(ConeProgramSolver):
             if verbose:
                 print(printed)
             if done.returncode < 0:
-                raise CvxlinkError(f"the program {self.program} was ended by signal {signal_name(-done.returncode)}")
+                raise CvxlinkError(f"{self.program} was ended by signal {signal_name(-done.returncode)}")
             outcome = self.outcome(done.returncode, printed, folder)
             if outcome.status not in settings.SOLUTION_PRESENT:
                 if outcome.status == settings.SOLVER_ERROR:
-                    raise CvxlinkError(f"it ended with: {outcome.words}")
+                    raise CvxlinkError(f"it ended with the message: {outcome.words}")
                 return outcome, None
             if not (folder / "result").is_file():
                 raise CvxlinkError(f"{self.program} ended without writing a result")
@@ -222,15 +222,15 @@ class CommandLineSolver(ConeProgramSolver):
 
 
 def _run(command: list[str], **options: Any) -> subprocess.CompletedProcess:
-    """Run a program, or say that it cannot be run."""
+    """Run an executable, or raise if it cannot be run."""
     try:
         return subprocess.run(command, check=False, **options)
     except OSError as error:
-        raise CvxlinkError(f"the program {command[0]} cannot be run: {error.strerror}") from error
+        raise CvxlinkError(f"{command[0]} cannot be run: {error.strerror}") from error
 
 
 def _printed(program: str) -> str:
-    """Return what a program prints when it is asked for nothing, or nothing where it cannot be run or does not end."""
+    """Return what an executable prints without arguments; empty if it cannot be run or does not end."""
     try:
         child = subprocess.Popen(
             [program],
@@ -250,7 +250,7 @@ def _printed(program: str) -> str:
 
 
 def _constant(program: ConeProgram) -> tuple[str, Result | None, int | None]:
-    """Judge a program whose equations leave nothing free."""
+    """Decide on a program whose equations leave nothing free."""
     least = program.b[: program.linear].min(initial=0.0)
     for k, order in enumerate(program.orders):
         block = program.b[program.starts[k] : program.starts[k] + order**2].reshape(order, order)
@@ -261,7 +261,7 @@ def _constant(program: ConeProgram) -> tuple[str, Result | None, int | None]:
 
 
 class CSDP(CommandLineSolver):
-    """CSDP, by Brian Borchers: the solver of the papers."""
+    """CSDP, by Brian Borchers: the solver used in the papers."""
 
     title, program, package = "CSDP", "csdp", "coinor-csdp"
     OPTIONS = {
@@ -295,7 +295,7 @@ class CSDP(CommandLineSolver):
     }
 
     def command(self, folder: Path, options: dict[str, Any]) -> list[str]:
-        """Return csdp program result; its options are in a file of that name in its folder."""
+        """Return ``csdp program result``; the options are in the file param.csdp in the same folder."""
         lines = (f"{key}={value}\n" for key, value in {**self.OPTIONS, **options}.items())
         (folder / "param.csdp").write_text("".join(lines), encoding="ascii")
         return [str(self.path), "program.dat-s", "result"]
@@ -315,12 +315,12 @@ class DSDP(CommandLineSolver):
     OPTIONS = ("gaptol", "r0", "penalty", "boundy", "maxit", "zbar", "mu0", "rho", "drho", "pnormtol", "reuse", "bigM")
 
     def command(self, folder: Path, options: dict[str, Any]) -> list[str]:
-        """Return dsdp5 program -save result and its options."""
+        """Return ``dsdp5 program -save result`` and the options."""
         words = [word for name, value in options.items() for word in (f"-{name}", str(value))]
         return [str(self.path), "program.dat-s", "-save", "result", *words]
 
     def outcome(self, code: int, printed: str, folder: Path) -> Outcome:
-        """Read what it prints; it ends with code 0 whatever happens."""
+        """Read what it prints; it always ends with code 0."""
         steps = re.findall(r"^(\d+) +[-+]?\d\.\d+e", printed, flags=re.MULTILINE)
         iterations = int(steps[-1]) if steps else None
         said = printed.lower()
@@ -337,7 +337,7 @@ class DSDP(CommandLineSolver):
 
 
 class SDPACommand(CommandLineSolver):
-    """SDPA, by Kojima, Fujisawa and others, as a program."""
+    """SDPA, by Kojima, Fujisawa and others, as an executable."""
 
     title, program, package = "SDPA-CLI", "sdpa", "sdpa"
     OPTIONS = {
@@ -365,7 +365,7 @@ class SDPACommand(CommandLineSolver):
     }
 
     def command(self, folder: Path, options: dict[str, Any]) -> list[str]:
-        """Return sdpa -ds program -o result -p options."""
+        """Return ``sdpa -ds program -o result -p options``."""
         lines = [f"{value}\t{name};" for name, value in {**self.OPTIONS, **options}.items()]
         lines += [f"%+.17e\t{kind}Print;" for kind in ("x", "X", "Y", "inf")]
         (folder / "param.sdpa").write_text("\n".join([*lines, ""]), encoding="ascii")

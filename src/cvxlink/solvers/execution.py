@@ -1,4 +1,4 @@
-"""Running a route or a solver, here or in a process of its own."""
+"""Running a route or a solver, in this process or in its own."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .through_cvxpy import call_cvxpy, interpreted
 
 
 def run_route(route: Route, data: Any, settings: Settings, limits: Limits, isolated: bool) -> Attempt:
-    """Run a route; it ends by itself after the step in which its time is up, and in its own process in any case."""
+    """Run a route; it ends after the step in which its time is up, and is stopped a little later in a child process."""
     if settings.time_limit is not None:
         limits = replace(limits, seconds=5 + 1.25 * settings.time_limit)
     ended = _call(route.run, (data, settings), limits, isolated, f"the route {route.name!r}", settings.verbose)

@@ -1,7 +1,7 @@
 r"""A dense primal-dual interior-point method for linear semidefinite programs that are visibly strictly feasible.
 
 The pair :math:`\min \langle C,X\rangle,\ \mathcal{A}(X) = b,\ X \succeq 0` and
-:math:`\max b^\top y,\ Z = C - \mathcal{A}^*(y) \succeq 0` is followed along :math:`XZ = \mu I`, μ → 0, by the
+:math:`\max b^\top y,\ Z = C - \mathcal{A}^*(y) \succeq 0` is followed along :math:`XZ = \mu I`, μ → 0, with the
 HKM direction with Mehrotra's predictor and corrector. With :math:`\Delta Z = -\mathcal{A}^*(\Delta y)` and
 :math:`\Delta X = \sigma\mu Z^{-1} - X - (X \Delta Z + \Delta X_a \Delta Z_a) Z^{-1}`, symmetrised, the
 multipliers solve
@@ -13,7 +13,7 @@ The rows of this family touch one or two entries each, so M is cheap, and an ite
 of order n. Inequalities carry slacks x with multipliers z, which add x/z to the diagonal of M.
 
 Both starting points are strictly feasible, from :attr:`LinearSDP.interior_point` and from the rows that bound the
-trace. Where there are none the route refuses: it has no test for infeasible programs.
+trace. Without them the route refuses: it has no test for infeasible programs.
 
 References
 ----------
@@ -33,7 +33,7 @@ from ..programs.linear_sdp import LinearSDP
 from .iteration import Iteration
 from .route import Attempt, Route, Settings
 
-# Dense matrices of this order, and a dense system in as many multipliers, are what it can be asked to hold.
+# The largest order of dense matrices, and the largest number of coefficients, that it accepts.
 LARGEST = 5000
 MOST_ITERATIONS = 100
 TO_THE_BOUNDARY = 0.95
@@ -44,15 +44,15 @@ class InteriorPoint(Route):
 
     name = "interior-point"
     iterates = True
-    why = "strictly feasible points are at hand, and dense linear algebra of this size is fast without a solver"
+    why = "strictly feasible points are at hand, and dense linear algebra is fast at this size"
 
     def refuses(self, data: LinearSDP) -> str | None:
         """Return what is missing."""
         sdp = data
         if not len(sdp.b):
-            return "it has no constraint but semidefiniteness"
+            return "it has no constraint except semidefiniteness"
         if max(sdp.n, sdp.A.nnz) > LARGEST:
-            return f"order {sdp.n} and {sdp.A.nnz} coefficients are too many for dense algebra (at most {LARGEST})"
+            return f"order {sdp.n} with {sdp.A.nnz} coefficients is too large for dense algebra (at most {LARGEST})"
         if sdp.trace_multipliers() is None:
             return f"no constraint bounds the trace of {sdp.variable}"
         if sdp.interior_point is None:
@@ -154,7 +154,7 @@ class _Path:
         return _Iterate(X, x, y, self.C - self.adjoint(y), -y[self.signed])
 
     def step(self, at: _Iterate) -> _Iterate | None:
-        """Predict, correct, and go most of the way to the boundary; None where rounding leaves no way."""
+        """Predict, correct, and go most of the way to the boundary; None if rounding prevents a step."""
         try:
             return self._step(at)
         except np.linalg.LinAlgError:
@@ -178,14 +178,14 @@ class _Path:
         M = self.gather @ (self.gather @ pairs).T
         M = (M + M.T) / 2
         M[self.signed, self.signed] += at.x / at.z
-        # Rows that depend on one another leave M singular; their right-hand sides agree, so this picks one solution.
+        # Dependent rows make M singular; their right-hand sides agree, so this picks one solution.
         M[np.diag_indices_from(M)] *= 1 + 1e-14
         return M
 
     def direction(
         self, at: _Iterate, inverse: np.ndarray, M: np.ndarray, target: float, predicted: _Direction | None
     ) -> _Direction:
-        """Return the HKM direction towards XZ = target · I, corrected by the products a prediction left out."""
+        """Return the HKM direction towards XZ = target · I, corrected by the second-order terms of a prediction."""
         right = self.sdp.b - target * self.rows(inverse)
         second = np.zeros_like(at.X) if predicted is None else (predicted.Z.T @ predicted.X).T
         second_slack = np.zeros_like(at.x) if predicted is None else predicted.x * predicted.z
@@ -199,12 +199,12 @@ class _Path:
         return _Direction((X + X.T) / 2, x, y, Z, z)
 
     def lengths(self, at: _Iterate, way: _Direction) -> tuple[float, float]:
-        """Return how far one may go, at most 1, in the primal and in the dual."""
+        """Return the longest primal and dual steps, at most 1."""
         primal = min(_to_singular(at.X, way.X), _to_zero(at.x, way.x))
         return primal, min(_to_singular(at.Z, way.Z.toarray()), _to_zero(at.z, way.z))
 
     def moved(self, at: _Iterate, way: _Direction, primal: float, dual: float) -> _Iterate:
-        """Return the pair that lies so far along a direction."""
+        """Return the pair after steps along a direction."""
         y = at.y + dual * way.y
         return _Iterate(at.X + primal * way.X, at.x + primal * way.x, y, self.C - self.adjoint(y), at.z + dual * way.z)
 
@@ -216,9 +216,9 @@ def _to_zero(x: np.ndarray, way: np.ndarray) -> float:
 
 
 def _to_singular(X: np.ndarray, way: np.ndarray) -> float:
-    """Return a step, at most 1, to just before a positive definite matrix ceases to be so, by trial and bisection.
+    """Return a step, at most 1, up to which a matrix stays positive definite, by trial and bisection.
 
-    A Cholesky factorisation costs a tenth of the eigenvalues that would tell exactly.
+    A Cholesky factorisation costs a tenth of the eigenvalues that would give the exact step.
     """
     if _positive_definite(X + way):
         return 1.0

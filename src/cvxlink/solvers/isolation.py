@@ -1,4 +1,4 @@
-"""Work in a process of its own, so that limits of time and memory can really stop it, and a crash is only a failure."""
+"""Run work in a child process, so that limits of time and memory can stop it, and a crash is only a failure."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ except ImportError:  # it is not on every system
     resource = None  # type: ignore[assignment]
 
 READY = b"R"
-# Starting Python and importing CVXPY is not the solver's time, but must end too.
+# Starting Python and importing CVXPY does not count as solver time, but must end too.
 START_UP_SECONDS = 120.0
 # How often memory is looked at; in that time a process can take some tens of megabytes.
 WATCH_SECONDS = 0.02
@@ -38,7 +38,7 @@ _LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None
 
 @dataclass(frozen=True)
 class Limits:
-    """What a process may use: seconds, bytes of memory and threads. None: as it likes, and all cores."""
+    """What a process may use: seconds, bytes of memory and threads. None means no limit, and one thread per core."""
 
     seconds: float | None = None
     memory: float | None = None
@@ -47,7 +47,7 @@ class Limits:
 
 @dataclass
 class Ended:
-    """How it ended: with an answer, at a limit, or in failure; and the most memory it used, in megabytes."""
+    """How the work ended: with an answer, at a limit, or in failure; and the peak memory in megabytes."""
 
     answer: Any = None
     limit: str | None = None
@@ -62,22 +62,24 @@ def available_threads() -> int:
 
 
 def run_isolated(work: Callable[..., Any], arguments: tuple, limits: Limits, who: str, prints: bool = False) -> Ended:
-    """Call a function of ours in a child process. Compiling counts for the time limit, starting Python does not.
+    """Call a function in a child process. Compiling counts towards the time limit, starting Python does not.
 
-    Whatever happens in the child, this process goes on; nothing of the child is left, not even the programs it started
+    Whatever happens in the child, this process goes on, and nothing of the child remains, not even processes it started
     or their files.
     """
     try:
         task = pickle.dumps((lin_utils.ID_COUNTER.count, limits.threads, work, arguments))
     except Exception as error:  # pickling runs the code of whatever objects the program holds
-        raise InvalidProblem(f"to run in its own process the program must be picklable, and is not: {error}") from error
+        raise InvalidProblem(
+            f"to run in its own process the program must be picklable, but it is not: {error}"
+        ) from error
     if b"__main__" in task:
         raise InvalidProblem(
-            "what is defined in a script or notebook cannot be taken to a process of its own; put the class into a "
-            "module, or name a solver, which only needs what it declares"
+            "a class defined in a script or notebook cannot be sent to another process; move it to a module, or name a "
+            "solver, which only needs the declaration"
         )
     threads = limits.threads or available_threads()
-    # -P: nothing may depend on what lies in the folder it is started in.
+    # -P: files in the current folder must not be imported by accident.
     command = [sys.executable, "-P", "-c", "from cvxlink.solvers.isolation import main; main()"]
     with TemporaryDirectory(prefix="cvxlink-", ignore_cleanup_errors=True) as folder, TemporaryFile() as messages:
         child = subprocess.Popen(
@@ -100,7 +102,7 @@ def run_isolated(work: Callable[..., Any], arguments: tuple, limits: Limits, who
 
 
 def kill_group(child: subprocess.Popen) -> None:
-    """End a child that has a session of its own, and every program it started."""
+    """End a child that has its own session, and every process it started."""
     try:
         os.killpg(child.pid, signal.SIGKILL)
     except ProcessLookupError:
@@ -120,11 +122,11 @@ def _supervised(child: subprocess.Popen, task: bytes, limits: Limits, who: str) 
         if stream.read(1) == READY:
             ready.set()
             answer.extend(stream.read())
-        ready.set()  # also where the child died before it was ready: nobody should wait for it
+        ready.set()  # also if the child died before it was ready, so that nobody waits for it
 
     listener = Thread(target=listen, args=(child.stdout,), daemon=True)
     listener.start()
-    with suppress(BrokenPipeError):  # it died at once; the return code below says how
+    with suppress(BrokenPipeError):  # it died at once; the return code below tells how
         child.stdin.write(task)
         child.stdin.flush()
     if not ready.wait(START_UP_SECONDS):
@@ -148,19 +150,19 @@ def _supervised(child: subprocess.Popen, task: bytes, limits: Limits, who: str) 
     try:
         return pickle.loads(bytes(answer))
     except Exception as error:  # cut short while it was written
-        return Ended(failure=f"the process of {who} ended in the middle of its answer ({error})")
+        return Ended(failure=f"the process of {who} ended while it was writing its answer ({error})")
 
 
 def _how(code: int) -> str:
     if code >= 0:
         return f"ended with exit code {code}"
     name = signal_name(-code)
-    killed = " (from outside: by somebody, or by the system for want of memory)" if code == -signal.SIGKILL else ""
+    killed = " (from outside: by a user, or by the system when memory ran out)" if code == -signal.SIGKILL else ""
     return f"was ended by signal {name}{killed}"
 
 
 def signal_name(number: int) -> str:
-    """Return the name of a signal, or its number where it has none."""
+    """Return the name of a signal, or its number if it has none."""
     try:
         return signal.Signals(number).name
     except ValueError:
@@ -184,7 +186,7 @@ def memory_of_group(group: int) -> float:
 
 
 def main() -> None:
-    """Be the child: read a task from standard input, do it, write the answer to standard output."""
+    """Run in the child: read a task from standard input, do it, write the answer to standard output."""
     end_with_parent()
     channel = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a solver prints must not get into the answer
@@ -196,7 +198,7 @@ def main() -> None:
         with on_threads(threads):
             ended = Ended(work(*arguments))
     except MemoryError as error:
-        ended = Ended(limit=f"there was not enough memory ({str(error) or 'no more to be had'})")
+        ended = Ended(limit=f"there was not enough memory{f' ({error})' if str(error) else ''}")
     if resource is not None:
         used = (resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
         ended.megabytes = max(used) / (1e3 if sys.platform == "linux" else 1e6)
@@ -205,7 +207,7 @@ def main() -> None:
 
 
 def end_with_parent() -> None:
-    """Ask Linux to kill this process when its parent is gone, so that none is left behind."""
+    """Ask Linux to kill this process when its parent ends, so that no process is left behind."""
     if _LIBC is not None:
         set_parent_death_signal = 1
         _LIBC.prctl(set_parent_death_signal, signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""What iterative routes share: the best point so far, when to stop, and why it was."""
+"""What iterative routes share: the best point so far, when to stop, and why."""
 
 from __future__ import annotations
 
@@ -10,18 +10,17 @@ from .route import Attempt, Progress, Settings
 
 
 class Iteration:
-    """Follows a route from point to point.
+    """Keeps track of an iterative route.
 
     Parameters
     ----------
     settings : Settings
     most : int
-        Steps after which it ends in any case.
+        The largest number of steps.
     patience : int
-        A step may lead away; so many in a row that do not improve on the best point mean that rounding has the upper
-        hand.
+        The number of consecutive steps without improvement after which it stops, because rounding dominates.
     tolerance : float, optional
-        How far off the best point may be; by default as the settings have it.
+        The error at which it stops; by default that of the settings.
     """
 
     def __init__(self, settings: Settings, most: int = 100, patience: int = 5, tolerance: float | None = None) -> None:
@@ -44,9 +43,9 @@ class Iteration:
         return self.settings.time_limit is not None and self.seconds > self.settings.time_limit
 
     def goes_on(self, point: Any, off: float, progress: str, **numbers: Any) -> bool:
-        """Take note of a point and how far off it is; return whether another step is to be taken.
+        """Record a point and its error; return whether to take another step.
 
-        ``progress`` is what a person reads, ``numbers`` what a :class:`Progress` holds besides.
+        ``progress`` is the line to print, ``numbers`` are further fields of :class:`Progress`.
         """
         steps = len(self.history)
         self.history.append(off)
@@ -70,11 +69,11 @@ class Iteration:
         return False
 
     def stalls(self) -> None:
-        """Take note that no further step is possible."""
+        """Record that no further step is possible."""
         self.reason = f"no further progress after {max(len(self.history) - 1, 0)} iterations"
 
     def attempt(self, values: dict[str, Any], duals: dict[str, Any]) -> Attempt:
-        """Return the outcome, with the point and the multipliers that were made of the best point."""
+        """Return the outcome, with the values and multipliers computed from the best point."""
         return Attempt(
             self.status,
             self.reason,

@@ -6,9 +6,9 @@ n rows and p columns, semidefiniteness and diagonal hold by themselves, and what
 
 .. math:: \langle C, VV^\top\rangle - z^\top g + \tfrac\sigma2 \|g\|^2, \qquad g = \mathcal{A}(VV^\top) - b,
 
-over rows of length :math:`\sqrt{d_a}` by L-BFGS, a product :math:`CV` a step, and follow
-:math:`z \leftarrow z - \sigma g` (Burer & Monteiro 2003). That program is not convex; the answer is proven afterwards,
-by convex duality: with
+over rows of length :math:`\sqrt{d_a}` by L-BFGS, with one product :math:`CV` per step, and follow
+:math:`z \leftarrow z - \sigma g` (Burer & Monteiro 2003). That program is not convex; the answer is proven afterwards
+by convex duality. With
 
 .. math:: y_a = \bigl((C - \mathcal{A}^*(z))V\bigr)_a \cdot V_a / d_a, \qquad
           S = C - \mathrm{Diag}(y) - \mathcal{A}^*(z),
@@ -16,7 +16,7 @@ by convex duality: with
 every feasible K costs at least :math:`d^\top y + b^\top z + \min(0, \lambda_{\min}(S)) \sum_a d_a`. The value is that
 of V moved onto :math:`g = 0` (Gauss & Newton), so the gap between the two is a proof, and the method stops when that
 gap is small. Where :math:`\lambda_{\min}(S) < 0`, its eigenvector, put into an empty column of V, leads downhill
-(Boumal's staircase): columns that are not needed are dropped, and one is added where all are.
+(Boumal's staircase): columns that are not needed are dropped, and one is added if all are needed.
 
 References
 ----------
@@ -40,7 +40,7 @@ from .iteration import Iteration
 from .route import Attempt, Route, Settings
 from .spheres import Curvature, Proof, Spheres, Value, row_products, squared_lengths, unit_rows
 
-# The gap it aims at, unless a smaller one is asked for.
+# The target gap, unless a smaller one is requested.
 DEFAULT_GAP = 1e-5
 # Below this order the interior-point method is as fast.
 LEAST_ORDER = 250
@@ -48,32 +48,33 @@ LEAST_ORDER = 250
 COLUMNS = 8
 # A column that holds less than this share of all squared lengths is empty.
 EMPTY = 1e-6
-# Rows that cannot be satisfied better than this need more columns: points at right angles to one another, for example.
+# If rows cannot be satisfied better than this, more columns are needed; many orthogonal points are an example.
 TOO_FEW_COLUMNS = 1e-3
 # Pairs of steps and gradients that L-BFGS remembers.
 MEMORY = 10
 MOST_ROUNDS = 60
 PATIENCE = 12
 MOST_STEPS = 500
-# Steps after which the curvature is looked at anew.
+# Steps after which the curvature is recomputed.
 REFRESH = 20
-# The first gradient is wanted this small, for every point, in units of the costs; each round's is a fifth of the last.
+# The target for the first gradient, per point and in units of the costs; each round's target is a fifth of the last.
 FIRST_GRADIENT = 1e-2
 SMALLER_GRADIENT = 0.2
-# The weight of violations at first, in units of the costs, and what it grows by where they do not shrink to a quarter.
+# The first weight of violations, in units of the costs, and its growth if they do not shrink to a quarter.
 FIRST_PENALTY = 5.0
 MORE_PENALTY = 4.0
 MOST_PENALTY = 1e5
 
 
 class LowRank(Route):
-    """Minimise over a factor with few columns; prove the answer by its multipliers."""
+    """Minimise over a factor with few columns; the multipliers prove the answer."""
 
     name = "low-rank"
     iterates = True
-    why = "the kernel has low rank: products of the sparse cost with a few columns, and a proof by the multipliers"
+    why = "the kernel has low rank: steps multiply the sparse cost by a few columns, and the multipliers prove the gap"
     remedy = (
-        "look at the certificate; ask for less, accuracy=1e-3 for example, or up to order 5000 route='interior-point'"
+        "look at the certificate; use a lower accuracy such as accuracy=1e-3, or, up to order 5000, "
+        "route='interior-point'"
     )
     starts_warm = True
 
@@ -82,11 +83,11 @@ class LowRank(Route):
         lengths = squared_lengths(data)[0]
         loose = np.flatnonzero(~(lengths > 0))
         if len(loose):
-            return f"no equation of its own gives the diagonal entry of point {loose[0]} a positive value"
+            return f"no single equation fixes the diagonal entry of point {loose[0]} to a positive value"
         return None
 
     def suits(self, data: LinearSDP) -> bool:
-        """Whether the program is so large that it is the faster one, and strictly feasible, so that gaps close."""
+        """Whether the program is large enough for this route to be faster, and strictly feasible, so the gap closes."""
         return data.n >= LEAST_ORDER and data.interior_point is not None
 
     def run(self, data: LinearSDP, settings: Settings) -> Attempt:
@@ -99,7 +100,7 @@ class LowRank(Route):
 
 
 class _Rounds:
-    """Rounds of minimising over V and following the multipliers, until the gap is proven to be small."""
+    """Rounds of minimising over V and updating the multipliers, until the gap is proven to be small."""
 
     def __init__(self, spheres: Spheres, iteration: Iteration) -> None:
         self.spheres, self.iteration = spheres, iteration
@@ -116,16 +117,16 @@ class _Rounds:
         return unit_rows(self.rng.standard_normal((self.spheres.n, columns)))
 
     def _start_from(self, given: np.ndarray) -> None:
-        """Start from an earlier answer, and from the multipliers that fit it best."""
+        """Start from an earlier answer and the multipliers that fit it best."""
         spheres = self.spheres
         shares = (given**2).sum(axis=0)
         given = given[:, shares > EMPTY * shares.sum()]
-        # A little of something else, so that no row is zero and columns it leaves empty can be used.
+        # Some noise, so that no row is zero and empty columns can be used.
         V = 1e-6 * self.rng.standard_normal((spheres.n, given.shape[1] + 1))
         V[:, :-1] += given
         V = spheres.feasible(unit_rows(V))
         if float(spheres.wrong(spheres.excess(V)).max(initial=0.0)) > TOO_FEW_COLUMNS:
-            self.remark = ", from a start of its own, as the one that was given cannot be made to satisfy the links"
+            self.remark = ", from a random start, because the given one cannot be made to satisfy the links"
             return
         self.V = V
         self.z = spheres.fitting_multipliers(self.V)
@@ -143,7 +144,7 @@ class _Rounds:
             proof = spheres.proof(self.V, self.z)
             if not self._goes_on(proof):
                 break
-            if np.linalg.norm(at.gradient) <= self.wanted:  # otherwise the next round goes on with the same
+            if np.linalg.norm(at.gradient) <= self.wanted:  # otherwise the next round keeps the same targets
                 if violation > worst / 4:
                     self.penalty = min(MORE_PENALTY * self.penalty, MOST_PENALTY * spheres.cost)
                 worst = violation
@@ -173,7 +174,7 @@ class _Rounds:
     # ------------------------------------------------------------------ columns
 
     def _fit_columns(self, proof: Proof) -> None:
-        """Turn V so that its columns are in order, drop the empty ones but one, and lead that one downhill."""
+        """Rotate V so that its columns are sorted, drop all empty ones except one, and move that one downhill."""
         if proof.violation > TOO_FEW_COLUMNS and self.V.shape[1] < self.spheres.enough_columns:
             more = min(self.V.shape[1], self.spheres.enough_columns - self.V.shape[1])
             self.V = unit_rows(np.hstack([self.V, 0.1 * self.rng.standard_normal((len(self.V), more))]))
@@ -227,7 +228,7 @@ class _Rounds:
         return at
 
     def _along(self, V: np.ndarray, way: np.ndarray, slope: float, at: Value) -> tuple[np.ndarray, Value] | None:
-        """Return the first point along the way that goes down enough, or None where rounding leaves none."""
+        """Return the first point along the way that decreases enough, or None if rounding prevents it."""
         length = 1.0
         while length > 1e-8:
             moved = unit_rows(V - length * way)
@@ -239,7 +240,7 @@ class _Rounds:
 
 
 def _quasi_newton(memory: Any, gradient: np.ndarray, curvature: Curvature) -> np.ndarray:
-    """Return the inverse Hessian times the gradient, as L-BFGS has it from the last steps and a diagonal."""
+    """Return the inverse Hessian times the gradient, by L-BFGS from the last steps and a block diagonal."""
     way, shares = gradient.copy(), []
     for step, change, product in reversed(memory):
         share = float(np.vdot(step, way)) / product

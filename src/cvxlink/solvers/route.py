@@ -1,4 +1,4 @@
-"""What a route is, an algorithm instead of a CVXPY solver: what it is told, and what it brings back."""
+"""Routes: our own algorithms, used instead of a CVXPY solver; what they are told and what they return."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..programs.status import DEFAULT_ACCURACY, Status
 def interior_tolerance(accuracy: float | None) -> float:
     """Return our accuracy as the tolerance of an interior-point code.
 
-    Such codes gain three digits in a few iterations, and the bound pays for the last ones n-fold.
+    Such codes gain three digits in a few iterations, and errors enter the bound multiplied by n.
     """
     return min(1e-6, max(1e-9, (DEFAULT_ACCURACY if accuracy is None else accuracy) * 1e-4))
 
@@ -30,12 +30,12 @@ class Progress:
     seconds : float
         Since the route began.
     gap : float
-        How far off the point at hand is, by the route's own measure: for the kernel programs the gap between the bounds
+        The error of the current point by the route's own measure: for kernel programs the gap between the bounds
         relative to the value.
     objective, bound : float or None
-        The value of the point, and a number that no feasible point goes below, where the route has them.
+        The value of the point and a lower bound on the optimum, if the route has them.
     rank : int or None
-        The number of columns of the factor, where there is one.
+        The number of columns of the factor, if there is one.
     """
 
     step: int
@@ -53,17 +53,17 @@ class Settings:
     Attributes
     ----------
     accuracy : float or None
-        What the answer shall be accurate to, as it was asked for.
+        The requested accuracy of the answer.
     time_limit : float or None
         Seconds after which no further step is taken.
     verbose : bool
         Print a line for each step.
     random_state : None, int or numpy generator
-        Everything random follows from it.
+        Seed of everything random.
     progress : function or None
         Called with a :class:`Progress` after each step.
     start : array or None
-        A factor to start from, a row for each point of the program.
+        A factor to start from, one row per point of the program.
     """
 
     accuracy: float | None = None
@@ -75,7 +75,7 @@ class Settings:
 
     @property
     def tolerance(self) -> float:
-        """The accuracy as the tolerance of a method that gains its last digits easily."""
+        """The accuracy as a tolerance, for methods that gain their last digits easily."""
         return interior_tolerance(self.accuracy)
 
 
@@ -86,11 +86,11 @@ class Resources:
     Attributes
     ----------
     threads : int
-        Threads of dense algebra.
+        The number of threads of dense linear algebra.
     isolated : bool
-        Whether it had a process of its own.
+        Whether it ran in its own process.
     megabytes : float or None
-        The most memory that process used.
+        The peak memory of that process.
     """
 
     threads: int
@@ -99,16 +99,16 @@ class Resources:
 
     def __str__(self) -> str:
         threads = f"{self.threads} thread{'s' if self.threads != 1 else ''}"
-        peak = f", at most {self.megabytes:.0f} MB" if self.megabytes is not None else ""
-        return f"{'a process of its own' if self.isolated else 'this process'}, {threads}{peak}"
+        peak = f", peak memory {self.megabytes:.0f} MB" if self.megabytes is not None else ""
+        return f"{'its own process' if self.isolated else 'this process'}, {threads}{peak}"
 
 
 @dataclass(frozen=True)
 class Attempt:
-    """What a backend brings back: an outcome, and a point where there is one.
+    """What a solver or route returns: an outcome, and a point if there is one.
 
-    A heuristic promises a feasible point, not an optimal one; however far it is off, it is an answer. A solver that
-    gave up came to an end by itself without an answer.
+    A heuristic promises a feasible point, not an optimal one, so its point is an answer however large the gap. A solver
+    that gave up ended by itself, without an answer.
     """
 
     status: Status
@@ -125,7 +125,7 @@ class Attempt:
 
 
 class Route(ABC):
-    """An algorithm that solves programs of some kind without CVXPY.
+    """An algorithm that solves programs of a certain kind without CVXPY.
 
     ``data`` is what the algorithm works on: the ``data`` of a :class:`~cvxlink.SpecialProgram`, or a linear
     semidefinite program. A route never certifies its own answer.
@@ -133,15 +133,15 @@ class Route(ABC):
     Attributes
     ----------
     name, why : str
-        What it is called in ``solve(route=…)``, and why it is chosen.
+        Its name in ``solve(route=…)``, and the reason for choosing it that ``explain()`` shows.
     iterates : bool
-        Whether it goes step by step, and reports progress.
+        Whether it iterates and reports progress.
     starts_warm : bool
         Whether it can start from an earlier answer.
     history : str
-        What its history holds: "gap", relative, or "distance", to the solution.
+        What its history contains: "gap" (relative) or "distance" (to the solution).
     remedy : str or None
-        What to do where its answer is not good enough, if not what the status says.
+        What to do if its answer is not accurate enough; by default the remedy of the status.
     """
 
     name: str
@@ -156,7 +156,7 @@ class Route(ABC):
         return None
 
     def suits(self, data: Any) -> bool:
-        """Whether to take it, without being asked for, for a program it does not refuse."""
+        """Whether to choose this route automatically for a program it does not refuse."""
         return True
 
     @abstractmethod

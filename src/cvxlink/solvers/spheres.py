@@ -1,6 +1,6 @@
-r"""The kernel programs over factors: values, derivatives and proofs at V with rows on spheres.
+r"""Kernel programs over factors V with rows on spheres: values, derivatives and proofs.
 
-What is minimised, and why its multipliers prove something, is said in :mod:`cvxlink.backends.lowrank`.
+:mod:`cvxlink.solvers.low_rank` explains what is minimised, and why the multipliers prove a bound.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import scipy.sparse as sp
 from ..numerics.eigenpairs import by_lapack, norm_bound, smallest_eigenpairs
 from ..programs.linear_sdp import LinearSDP
 
-# A product with a sparse matrix costs about as much an entry as a dense one of so many entries.
+# Above this share of nonzero entries, a product with the dense matrix is faster.
 DENSE_IS_FASTER = 0.1
-# Up to so many rows a dense system moves the factor onto them.
+# Up to this many rows, a dense system moves the factor onto them.
 DENSE_GRAM = 2000
 # Entries of the squares that are added up at a time.
 LARGEST_SQUARES = 4_000_000
@@ -26,7 +26,7 @@ LARGEST_SPARSE, LARGEST_DENSE = 500, 1500
 
 
 def squared_lengths(sdp: LinearSDP) -> tuple[np.ndarray, np.ndarray]:
-    """Return what single equations make of the diagonal, NaN where there is none, and the number of the equation."""
+    """Return the diagonal entries that single equations fix, NaN elsewhere, and the numbers of these equations."""
     A = sdp.A
     alone = np.flatnonzero((np.diff(A.indptr) == 1) & ~sdp.is_inequality)
     columns, weights = A.indices[A.indptr[alone]], A.data[A.indptr[alone]]
@@ -50,9 +50,9 @@ class Value:
 
 @dataclass(frozen=True, eq=False)
 class Proof:
-    """A factor, feasible but for the violation, multipliers, the bounds they give, and what is in the way.
+    """A factor that is feasible up to ``violation``, multipliers, and the bounds they give.
 
-    That is the least eigenvalue of the slack, with its eigenvector.
+    ``eigenvalue`` and ``direction`` are the least eigenvalue of the slack and its eigenvector.
     """
 
     V: np.ndarray
@@ -67,17 +67,17 @@ class Proof:
 
     @property
     def gap(self) -> float:
-        """The gap relative to the value, and one where that is small."""
+        """The gap divided by |value| plus a unit."""
         return (self.value - self.bound) / (self.unit + abs(self.value))
 
     @property
     def off(self) -> float:
-        """How far it is from proving that the factor is a solution."""
+        """The larger of gap and violation."""
         return max(abs(self.gap), self.violation)
 
 
 class Spheres:
-    """The program over V with rows of unit length, after both sides were scaled by the lengths that are asked for."""
+    """The program over V with rows of unit length, after scaling both sides by the prescribed lengths."""
 
     def __init__(self, sdp: LinearSDP) -> None:
         self.sdp, self.n = sdp, sdp.n
@@ -149,7 +149,7 @@ class Spheres:
     # ------------------------------------------------------------------ proofs
 
     def _derivative(self, V: np.ndarray) -> sp.csr_array:
-        """Return the derivative of g along the spheres, a row a constraint, p columns a touched point."""
+        """Return the derivative of g along the spheres: one row per constraint, p columns per touched point."""
         p = V.shape[1]
         Vi, Vj = V[self.i], V[self.j]
         inner = row_products(Vi, Vj)[:, None]
@@ -159,7 +159,7 @@ class Spheres:
         return sp.csr_array((values.ravel(), (rows, columns)), shape=(len(self.b), len(self.touched) * p))
 
     def feasible(self, V: np.ndarray) -> np.ndarray:
-        """Return the factor moved onto g = 0, as far as that is possible nearby."""
+        """Return the factor moved onto g = 0, as far as possible nearby."""
         V, g = V.copy(), self.excess(V)
         for _ in range(6):
             wrong = self.wrong(g)
@@ -179,7 +179,7 @@ class Spheres:
         return V
 
     def fitting_multipliers(self, V: np.ndarray) -> np.ndarray:
-        """Return z for which the gradient along the spheres is least, by least squares."""
+        """Return the z with the smallest gradient along the spheres, by least squares."""
         if not len(self.b):
             return np.zeros(0)
         slack = self.costs(V)
@@ -206,7 +206,7 @@ class Spheres:
         return self.C - rows.toarray() if isinstance(self.C, np.ndarray) else sp.csr_array(self.C - rows)
 
     def _least_eigenvalue(self, S: Any, width: int) -> tuple[float, float, np.ndarray]:
-        """Return the least eigenvalue, how far it may be off, and its eigenvector."""
+        """Return the least eigenvalue, a bound on its error, and its eigenvector."""
         if self.n <= (LARGEST_SPARSE if sp.issparse(S) else LARGEST_DENSE):
             eigenvalues, vectors = by_lapack(S, 1)
             return float(eigenvalues[0]), 0.0, vectors[:, 0]
@@ -232,7 +232,7 @@ class Spheres:
 
 
 class Curvature:
-    """The Hessian of the augmented Lagrangian without what couples different points: a block of order p for each.
+    """The Hessian of the augmented Lagrangian without coupling between points: one block of order p per point.
 
     It is 2 S_aa for every point, and σ w² V_b V_bᵀ more for each row that joins it to a point b.
     """
@@ -263,7 +263,7 @@ def _squares(V: np.ndarray) -> np.ndarray:
 
 
 def _solved_gram(J: sp.csr_array, right: np.ndarray) -> np.ndarray:
-    """Return x with JJᵀx as given, or nearly so where rows of J depend on one another."""
+    """Solve JJᵀx = right, approximately if rows of J are dependent."""
     gram = sp.csr_array(J @ J.T)
     gram = gram + max(1e-13 * gram.diagonal().max(), np.finfo(float).tiny) * sp.eye_array(len(right))
     if len(right) > DENSE_GRAM:

@@ -1,4 +1,4 @@
-"""The table of solvers: which there are, what they take, and whether they work here and now."""
+"""The table of solvers: what they accept, and whether they work on this machine."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ from .through_cvxpy import call_cvxpy, interpreted
 
 N = 10
 SMOKE_SECONDS = 60.0
-# What a value may be off the optimum.
+# The allowed difference between a value and the optimum.
 SMOKE_TOLERANCE = 1e-4
 
 
 def _equal_steps() -> tuple[Declaration, float]:
-    """Unit vectors on a path from one direction to another at right angles: in equal steps."""
+    """Unit vectors on a path between two orthogonal directions; the optimum takes equal steps."""
     K = cp.Variable((N, N), symmetric=True, name="K")
     i = np.arange(N)
     roughness = cp.Minimize(cp.sum([K[k, k] + K[k + 1, k + 1] - 2 * K[k, k + 1] for k in range(N - 1)]))
@@ -46,20 +46,20 @@ def _equal_steps() -> tuple[Declaration, float]:
 
 
 def _two_that_agree() -> tuple[Declaration, float]:
-    """Independent values, two of which must nearly agree: one multiplier, 1/0.5 − 1/2."""
+    """Independent values, two of which must nearly agree; the one multiplier is 1/0.5 − 1/2."""
     K = cp.Variable((N, N), symmetric=True, name="K")
     groups = {"must": [K[0, 0] + K[1, 1] - 2 * K[0, 1] <= 0.5]}
     return Declaration({"K": K}, cp.Minimize(cp.trace(K) - cp.log_det(K)), groups), N + np.log(4) - 0.75
 
 
 def _from_0_to_1() -> tuple[Declaration, float]:
-    """The smoothest values on a path from 0 to 1, for two classes: equal steps."""
+    """The smoothest values on a path from 0 to 1, for two classes; the optimum takes equal steps."""
     f = cp.Variable((N, 2), name="f")
     ends = {"labels": [f[[0, N - 1]] == np.eye(2)]}
     return Declaration({"f": f}, cp.Minimize(cp.sum_squares(f[1:] - f[:-1])), ends), 2 / (N - 1)
 
 
-# A program of each kind on ten points, with its optimum by hand.
+# A program of each kind on ten points, with its optimum computed by hand.
 SMOKE: dict[str, Callable[[], tuple[Declaration, float]]] = {
     SEMIDEFINITE: _equal_steps,
     LOGARITHMS: _two_that_agree,
@@ -75,21 +75,21 @@ class SolverInfo:
     ----------
     name, installed, version
     kind : str
-        What sort of method it is; "" where that is not known here.
+        The type of algorithm; "" if unknown.
     licence, get, limits : str
-        Under which terms, how to get it, and what is known of the sizes it copes with.
+        Its licence, how to install it, and what is known about the sizes it can handle.
     cones, takes : tuple of str
-        The cones it is handed, and the kinds of programs of this toolkit that makes: semidefinite, logarithms (and
-        semidefinite), quadratic.
+        The cones it accepts, and the kinds of programs of this toolkit that it can therefore solve: semidefinite,
+        logarithms (and semidefinite), quadratic.
     reports : tuple of str
-        What is passed on of a run: iterations, time.
+        What CVXPY passes on about a run: iterations, time.
     warm_start : bool
         Whether it can start from an earlier answer.
     tolerances : bool
-        Whether ``accuracy`` is translated into its options; otherwise it keeps its own, and the certificate judges.
+        Whether ``accuracy`` is translated into its options; otherwise it keeps its own tolerances.
     works : dict
-        For each kind of program it takes, whether a small one of that kind came out right just now: "yes", or what went
-        wrong. Empty if it is not installed, or was not tried.
+        For each kind of program it accepts, whether it solved a small test program correctly just now: "yes", or what
+        went wrong. Empty if it is not installed or was not tested.
     """
 
     name: str
@@ -108,11 +108,11 @@ class SolverInfo:
 
     @property
     def usable(self) -> tuple[str, ...]:
-        """The kinds of programs that came out right."""
+        """The kinds of programs that it solved correctly."""
         return tuple(kind for kind, verdict in self.works.items() if verdict == "yes")
 
     def cells(self) -> tuple[str, ...]:
-        """Return what stands in the columns."""
+        """Return the text of each column."""
         here = self.version or "yes" if self.installed else f"no: {self.get}"
         works = "; ".join(f"{kind}: {verdict}" for kind, verdict in self.works.items()) or ", ".join(self.takes)
         reports = ", ".join(self.reports) or "nothing"
@@ -129,21 +129,21 @@ class SolverInfo:
 
 
 class SolverTable(Table[SolverInfo]):
-    """The solvers, a row each; print it to read it."""
+    """The solvers, one per row; print the table to read it."""
 
     columns = ("name", "installed", "kind", "licence", "takes; works", "reports", "warm start", "limits")
     noun = "solver"
 
 
 def solvers(check: bool = True) -> SolverTable:
-    """Return the table of solvers that CVXPY or this toolkit can reach for these problems.
+    """Return the table of solvers that CVXPY or this toolkit can call for these problems.
 
     Parameters
     ----------
     check : bool
-        Try each installed one, in a process of its own, on a problem of order ten of every kind it takes, whose optimum
-        is known: a solver without a licence, one that crashes and one that is wrong are told from one that works. That
-        takes a second or two for each.
+        Test each installed solver, in its own process, on a problem of order ten with known optimum, for every kind it
+        accepts. This finds solvers that have no licence, crash or return wrong results. It takes a second or two per
+        solver.
     """
     names, here = known_solvers(), installed_solvers()
     verdicts: dict[str, dict[str, str]] = {}
@@ -183,7 +183,7 @@ def _version(name: str, package: str) -> str:
 
 
 def try_out(name: str) -> dict[str, str]:
-    """Return for each kind of program a solver takes whether a small one comes out right: "yes", or what went wrong."""
+    """Return, for each kind of program a solver accepts, "yes" if it solves a small one, or what went wrong."""
     ended = run_isolated(_verdicts, (name,), Limits(SMOKE_SECONDS, threads=1), name)
     if ended.answer is None:
         return dict.fromkeys(kinds_of(name), ended.limit or ended.failure or "no answer")
@@ -201,6 +201,6 @@ def _verdict(name: str, declaration: Declaration, optimum: float) -> str:
     except SolverUnavailable as error:
         return "no licence" if error.needs_licence else str(error)
     if not attempt.status.has_answer:
-        return f"wrong, it says {attempt.reason.removeprefix(name).strip(': ')}"
+        return f"wrong: {attempt.reason.removeprefix(name).strip(': ')}"
     value = float(declaration.objective.value)
-    return "yes" if abs(value - optimum) <= SMOKE_TOLERANCE else f"wrong, {value:.6g} where {optimum:.6g} is right"
+    return "yes" if abs(value - optimum) <= SMOKE_TOLERANCE else f"wrong: {value:.6g} instead of {optimum:.6g}"

@@ -1,4 +1,4 @@
-"""The CVXPY backend: compile a declared program, run any of CVXPY's solvers, read the outcome in our words."""
+"""The CVXPY backend: compile a declared program, run any CVXPY solver, and translate the outcome."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ STATUSES = {
     cp.USER_LIMIT: Status.LIMIT,
     cp.SOLVER_ERROR: Status.ERROR,
 }
-# SDPA prints near convergence, COPT about its licence.
+# SDPA prints messages near convergence, COPT about its licence.
 CHATTY = ("SDPA", "COPT")
-# Where a solver takes quadratic terms neither as they are nor as cones, CVXPY makes a dense semidefinite block of each.
+# If a solver accepts quadratic terms neither directly nor as cones, CVXPY makes a dense semidefinite block of each.
 LARGEST_SQUARE = 400
 
 
 @dataclass
 class RawResult:
-    """The outcome as CVXPY gave it, in plain arrays, so that it can cross a process boundary."""
+    """The outcome from CVXPY in plain arrays, so that it can be sent to another process."""
 
     status: str | None = None
     failure: str | None = None
@@ -57,7 +57,7 @@ class RawResult:
     capable: list[str] = field(default_factory=list)
 
     def read_point(self, declaration: Declaration) -> None:
-        """Take the values of variables and multipliers from where CVXPY put them."""
+        """Read the values of variables and multipliers from CVXPY's objects."""
         self.values = {name: variable.value for name, variable in declaration.variables.items()}
         sign = -1.0 if isinstance(declaration.objective, cp.Minimize) else 1.0
         for name, group in declaration.constraints.items():
@@ -74,21 +74,23 @@ def call_cvxpy(
     verbose: bool,
     compiled: cp.Problem | None = None,
 ) -> RawResult:
-    """Compile and solve, or solve again what was compiled before; a failure becomes data."""
+    """Compile and solve, or solve a compiled problem again; a failure is returned as data."""
     problem = declaration.to_cvxpy() if compiled is None else compiled
     raw = RawResult()
     start = perf_counter()
     order = order_of_quadratic_terms(problem)
     if order > LARGEST_SQUARE and not takes_squares(solver):
-        words = f"quadratic terms are not supported as such, and one of them would be a dense block of order {order}"
+        words = (
+            f"quadratic terms are not supported directly, and one of them would become a dense block of order {order}"
+        )
         return RawResult(
             failure=words, failure_module="cvxpy", capable=[s for s in capable_solvers(problem) if takes_squares(s)]
         )
     try:
         with warnings.catch_warnings(), nullcontext() if verbose or solver not in CHATTY else _silent_stdout():
-            # "Solution may be inaccurate": the certificate says so, and by how much.
+            # "Solution may be inaccurate": the certificate says by how much.
             warnings.filterwarnings("ignore", message="Solution may be inaccurate")
-            # sdpa-python's own check of its answer struggles with small matrices and says so; ours replaces it.
+            # sdpa-python's own check of its answer warns about small matrices; our certificate replaces it.
             warnings.filterwarnings("ignore", category=RuntimeWarning, module="sdpap")
             warnings.filterwarnings("ignore", message="Python recalculation of primal")
             problem.solve(solver=COMMAND_LINE.get(solver, solver), verbose=verbose, **options)
@@ -107,7 +109,7 @@ def call_cvxpy(
 
 
 def order_of_quadratic_terms(problem: cp.Problem) -> int:
-    """Return the order of the semidefinite block that CVXPY makes of the largest quadratic term, if it has to."""
+    """Return the order of the semidefinite block that CVXPY would make of the largest quadratic term."""
     return 2 + max(map(_largest_square, [problem.objective, *problem.constraints]))
 
 
@@ -119,9 +121,9 @@ def _largest_square(expression: Any) -> int:
 
 @contextmanager
 def _silent_stdout() -> Iterator[None]:
-    """Keep a solver from printing, as some do whatever their options say.
+    """Keep a solver from printing, as some do regardless of their options.
 
-    Standard output belongs to the whole process, so this is done only where no other thread could be using it.
+    Standard output belongs to the whole process, so this is done only if no other thread could be using it.
     """
     if threading.active_count() > 1:
         yield
@@ -156,16 +158,16 @@ def _multiplier(term: Any, sign: float) -> Any:
 
 
 def interpreted(raw: RawResult, solver: str) -> Attempt:
-    """Return the outcome in our words."""
+    """Return the outcome as an attempt."""
     seconds: dict[str, Any] = {"compile_seconds": raw.compile_seconds, "solve_seconds": raw.solve_seconds}
     if raw.failure is not None:
         _raise_if_unavailable(raw, solver)
-        # CVXPY's own error: the solver came to an end without an answer, and did not crash.
+        # CVXPY's own error: the solver ended without an answer, but did not crash.
         gave_up = raw.failure_module.startswith("cvxpy")
         return Attempt(Status.ERROR, f"{solver}: {raw.failure}", gave_up=gave_up, **seconds)
     status = STATUSES.get(str(raw.status), Status.ERROR)
     if status is Status.INACCURATE and raw.iterations is not None and raw.iterations >= raw.most_iterations:
-        status = Status.LIMIT  # SCS calls an answer cut short inaccurate
+        status = Status.LIMIT  # SCS calls an answer at its iteration limit inaccurate
     complete = bool(raw.values) and all(v is not None and np.isfinite(v).all() for v in raw.values.values())
     if status.has_answer and not complete:
         return Attempt(Status.ERROR, f"{solver} reported {raw.status!r} without an answer", **seconds)
@@ -188,7 +190,7 @@ def _raise_if_unavailable(raw: RawResult, solver: str) -> None:
         raise SolverUnavailable(
             f"{solver} is installed but has no valid licence ({message}); {how}", needs_licence=True
         )
-    # CVXPY's words where a solver lacks a cone or the like.
+    # CVXPY's messages if a solver does not support a cone or the like.
     if raw.failure_module.startswith("cvxpy") and (
         "could not be reduced" in lowered or "not supported" in lowered or "cannot solve" in lowered
     ):

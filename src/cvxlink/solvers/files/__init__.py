@@ -1,1 +1,1 @@
-"""."""
+"""File formats of semidefinite programs: SDPA and CBF."""

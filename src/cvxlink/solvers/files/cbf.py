@@ -15,12 +15,12 @@ from .sdpa import LARGEST_ORDER, lines_of
 
 VERSION = 2
 LARGEST_COUNT = 10**9
-# In the first line of files written here, so that one that was cut short is noticed.
+# In the first line of files written here, so that truncated files are noticed.
 COUNTED = re.compile(r"cvxlink: (\d+) lines")
 
 
 def write_cbf(program: ConeProgram, path: Path) -> None:
-    """Write a program down: free variables, inequalities as one cone, and semidefinite constraints."""
+    """Write a program: free variables, inequalities as one cone, and semidefinite constraints."""
     m, linear = len(program.c), program.linear
     parts = [f"VER\n{VERSION}\n\nOBJSENSE\nMIN\n\nVAR\n{m} 1\nF {m}\n"]
     if linear:
@@ -47,7 +47,7 @@ def write_cbf(program: ConeProgram, path: Path) -> None:
 
 
 def _count(lines: list[str]) -> int:
-    """Return how many lines hold something."""
+    """Return the number of lines that are neither empty nor comments."""
     return sum(map(_holds_something, lines))
 
 
@@ -62,7 +62,7 @@ def _section(name: str, *places: np.ndarray, values: np.ndarray) -> str:
 
 
 def read_cbf(path: Path) -> ConeProgram:
-    """Read a program of the kind :func:`write_cbf` writes; other kinds are refused, and so are files cut short."""
+    """Read a program of the kind that :func:`write_cbf` writes; refuse other kinds and truncated files."""
     return _Reader(path).program()
 
 
@@ -72,7 +72,9 @@ class _Reader:
         lines = lines_of(path)
         counted = COUNTED.search(lines[0])
         if counted and (_count(lines) != int(counted[1]) or lines[-1].strip()):
-            raise InvalidFile(f"{path.name} has {_count(lines)} lines and says it has {counted[1]}; is it cut short?")
+            raise InvalidFile(
+                f"{path.name} does not end after the {counted[1]} lines that its first line announces; is it cut short?"
+            )
         self.lines = [(k, line.strip()) for k, line in enumerate(lines, 1) if _holds_something(line)]
         self.at = 0
 
@@ -103,13 +105,13 @@ class _Reader:
         return number
 
     def coordinates(self, sizes: list[int]) -> list[list[float]]:
-        """Read places, each below a size, with a value; no place twice."""
+        """Read index tuples, each index below its size, with a value; no tuple may occur twice."""
         found, seen = [], set()
         for _ in range(self.count()):
             *places, value = self.numbers(len(sizes) + 1)
             at = tuple(places)
             if any(place != int(place) or not 0 <= place < size for place, size in zip(places, sizes, strict=True)):
-                raise self.fail(f"{' '.join(f'{place:g}' for place in places)} is no place in this program")
+                raise self.fail(f"there is no entry {' '.join(f'{place:g}' for place in places)} in this program")
             if at in seen:
                 raise self.fail("this entry is given a second time")
             seen.add(at)
@@ -119,15 +121,15 @@ class _Reader:
     def cones(self, allowed: str) -> int:
         size, kinds = (int(number) for number in self.numbers(2, int))
         if not (0 <= size <= LARGEST_COUNT and 0 <= kinds <= max(size, 1)):
-            raise self.fail(f"{size} places in {kinds} cones make no program")
+            raise self.fail(f"{size} rows in {kinds} cones do not make a program")
         total = 0
         for _ in range(kinds):
             name, *count = self.next().split()
             if name != allowed:
-                raise self.fail(f"the cone {name} is not read here; programs with {allowed} are")
+                raise self.fail(f"the cone {name} is not supported here; only {allowed} is")
             total += int(count[0]) if len(count) == 1 and count[0].isdigit() else -1
         if total != size:
-            raise self.fail(f"the cones have not {size} places in all")
+            raise self.fail(f"the cones do not have {size} rows in total")
         return size
 
     def program(self) -> ConeProgram:
@@ -151,7 +153,7 @@ class _Reader:
                 self.numbers(1)
             elif name == "OBJSENSE":
                 if self.next() != "MIN":
-                    raise self.fail("only programs that minimise are read here")
+                    raise self.fail("only minimisation is supported")
             elif name == "VAR":
                 m = self.cones("F")
             elif name == "CON":
@@ -163,12 +165,12 @@ class _Reader:
             elif name in places:
                 found[name] = self.coordinates(places[name])
             else:
-                raise self.fail(f"the section {name[:30]!r} is not read here")
+                raise self.fail(f"the section {name[:30]!r} is not supported")
         if not m or not (linear or orders):
             raise InvalidFile(f"{self.path.name} has no variables or no constraints; is it cut short?")
         if linear + sum(orders) > LARGEST_ORDER:
             total = linear + sum(orders)
-            raise InvalidFile(f"{self.path.name} has matrices of order {total}; up to {LARGEST_ORDER} are read")
+            raise InvalidFile(f"{self.path.name} has matrices of order {total}; at most {LARGEST_ORDER} is supported")
         return self.assembled(m, linear, orders, offset, found)
 
     def assembled(

@@ -1,4 +1,4 @@
-r"""Programs in the form that files of semidefinite programs hold: cones, and nothing else.
+r"""Programs as files store them: only cone constraints, no equations.
 
 .. math:: \min_x\ c^\top x + c_0 \quad \text{s.t.} \quad Ax + b \in \mathbb{R}_+^l \times S_+^{n_1} \times \cdots
 
@@ -6,8 +6,8 @@ with the dual
 
 .. math:: \max_Z\ c_0 - \langle b, Z\rangle \quad \text{s.t.} \quad A^\top Z = c, \quad Z \in \text{the same cones}.
 
-CVXPY compiles every semidefinite program to that, and equations besides. These are solved for some of the variables
-beforehand: written as two inequalities each, they would leave the program without an interior.
+CVXPY compiles every semidefinite program to this form plus equations. The equations are solved for some of the
+variables beforehand: written as two inequalities each, they would leave the program without an interior.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ import scipy.sparse as sp
 
 from ...errors import CvxlinkError
 
-# Equations in several variables are solved by dense elimination, which takes so many entries at most.
+# Equations in several variables are solved by dense elimination, with at most this many entries.
 LARGEST_ELIMINATION = 50_000_000
-# Of equations, those this close to a combination of others are taken for one.
+# An equation this close to a combination of others counts as dependent.
 DEPENDENT = 1e-11
 
 
@@ -32,8 +32,8 @@ DEPENDENT = 1e-11
 class ConeProgram:
     """min cᵀx + offset subject to Ax + b in a product of cones.
 
-    The rows of A and b are those of the ``linear`` inequalities, and then of each symmetric matrix all entries; ``A``
-    has both triangles, with the same numbers.
+    The rows of A and b are first the ``linear`` inequalities and then all entries of each symmetric matrix; both
+    triangles hold the same numbers.
     """
 
     c: np.ndarray
@@ -45,7 +45,7 @@ class ConeProgram:
 
     @cached_property
     def blocks(self) -> tuple[tuple[int, bool], ...]:
-        """The orders of the blocks, and whether a block is diagonal: the inequalities come last, as one such block."""
+        """The order of each block and whether it is diagonal; the inequalities come last, as one diagonal block."""
         return tuple((order, False) for order in self.orders) + (((self.linear, True),) if self.linear else ())
 
     @cached_property
@@ -91,7 +91,7 @@ class Eliminated:
     free: np.ndarray
     T: Any
     t: np.ndarray
-    kept: np.ndarray  # equations that do not follow from the others
+    kept: np.ndarray  # independent equations
 
     def variables(self, x: np.ndarray) -> np.ndarray:
         """Return all variables from the free ones."""
@@ -122,7 +122,7 @@ def without_equations(
 ) -> Eliminated | None:
     """Return min cᵀx + offset over Ex + e = 0 and Ax + b in the cones as a cone program; None on a contradiction."""
     n, size = len(c), 1 + abs(e).max(initial=0.0)
-    # An equation in one variable gives that variable; the first one counts, the others must agree.
+    # An equation in one variable determines it; the first one counts, the others must agree.
     alone = np.flatnonzero(np.diff(E.indptr) == 1)
     alone = alone[E.data[E.indptr[alone]] != 0]
     columns, first = np.unique(E.indices[E.indptr[alone]], return_index=True)
@@ -137,8 +137,8 @@ def without_equations(
     used = np.flatnonzero(np.diff(rest.tocsc().indptr))
     if rest.shape[0] * len(used) > LARGEST_ELIMINATION:
         raise CvxlinkError(
-            f"the program has {rest.shape[0]} equations in {len(used)} variables, too many to solve beforehand; "
-            f"use the form 'dual', which has none"
+            f"the program has {rest.shape[0]} equations in {len(used)} variables, too many to eliminate; "
+            f"use form='dual', which has none"
         )
     dense = rest[:, used].toarray()
     _, R, pivots = scipy.linalg.qr(dense, mode="economic", pivoting=True)

@@ -1,11 +1,11 @@
-r"""Files of semidefinite programs in SDPA's sparse format (``.dat-s``), and the result files solvers write.
+r"""Files of semidefinite programs in SDPA's sparse format (``.dat-s``), and the result files of solvers.
 
 The format holds the pair
 
 .. math:: \min_x\ c^\top x \ \text{ s.t. }\ X = \textstyle\sum_i x_i F_i - F_0 \succeq 0, \qquad
           \max_Y\ \langle F_0, Y\rangle \ \text{ s.t. }\ \langle F_i, Y\rangle = c_i,\ Y \succeq 0,
 
-with matrices in blocks, of which a diagonal one has a negative size. A result is x, X and Y.
+with matrices in blocks; a negative size marks a diagonal block. A result consists of x, X and Y.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import scipy.sparse as sp
 from ...errors import InvalidFile
 from .cone_program import ConeProgram
 
-# In the first line of files written here, so that one that was cut short is noticed.
+# In the first line of files written here, so that truncated files are noticed.
 COUNTED = re.compile(r"cvxlink: (\d+) entries; add (\S+) to the objective")
 # A matrix of this order has 4e8 entries, and the program in Y is one matrix.
 LARGEST_ORDER = 20_000
@@ -28,7 +28,7 @@ NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eEdD][-+]?\d+)?|[-+]?(?:nan|in
 
 
 def write_sdpa(program: ConeProgram, path: Path) -> None:
-    """Write a program down; its offset goes into the first line, which solvers take for a comment."""
+    """Write a program; its offset goes into the first line, which solvers treat as a comment."""
     rows, blocks, i, j = program.upper
     F = sp.csc_array(program.A[rows])
     constant = -program.b[rows]
@@ -52,7 +52,7 @@ def write_sdpa(program: ConeProgram, path: Path) -> None:
 
 
 def read_sdpa(path: Path) -> ConeProgram:
-    """Read a program; a file that is malformed or cut short is refused, with the line."""
+    """Read a program; raise, with the line number, if the file is malformed or truncated."""
     lines = lines_of(path)
     counted = COUNTED.search(lines[0]) if lines else None
     texts = [(k, line) for k, line in enumerate(lines, 1) if line.strip() and line.lstrip()[0] not in '"*']
@@ -76,11 +76,14 @@ def read_sdpa(path: Path) -> ConeProgram:
     entries = _entries(path, texts[used:], most=m, sizes=sizes)
     if counted and (len(entries) != int(counted[1]) or lines[-1].strip()):
         raise InvalidFile(
-            f"{path.name} has not the {counted[1]} entries it says it has; it is cut short, or was changed"
+            f"{path.name} does not end after the {counted[1]} entries that its first line announces; it is cut short "
+            f"or was changed"
         )
     if sum(map(abs, sizes)) > LARGEST_ORDER:
-        raise InvalidFile(f"{path.name} has matrices of order {sum(map(abs, sizes))}; up to {LARGEST_ORDER} are read")
-    # Several diagonal blocks are one here.
+        raise InvalidFile(
+            f"{path.name} has matrices of order {sum(map(abs, sizes))}; at most {LARGEST_ORDER} is supported"
+        )
+    # Several diagonal blocks become one.
     linear = sum(-size for size in sizes if size < 0)
     orders = tuple(size for size in sizes if size > 0)
     starts, next_row, next_matrix = [], 0, linear
@@ -104,25 +107,25 @@ def read_sdpa(path: Path) -> ConeProgram:
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """What a result file holds: x, and Y in the rows of the program."""
+    """The content of a result file: x, and Y in the rows of the program."""
 
     x: np.ndarray
     Z: np.ndarray
 
 
 def read_result(path: Path, program: ConeProgram) -> Result:
-    """Read a result as CSDP, DSDP or SDPA write it; refuse one that is malformed, cut short or of another program."""
+    """Read a result of CSDP, DSDP or SDPA; raise if it is malformed, truncated or from another program."""
     lines = lines_of(path)
     texts = [(k, line) for k, line in enumerate(lines, 1) if line.strip()]
     if any(line.startswith("xVec") for _, line in texts):
         return _read_sdpa_result(path, "\n".join(lines), program)
     if not texts:
-        raise InvalidFile(f"{path.name} is empty, where a result was expected")
+        raise InvalidFile(f"{path.name} is empty; a result was expected")
     x = np.array(_floats(path, *texts[0]))
     if len(x) != len(program.c):
         raise InvalidFile(
             f"{path.name}, line {texts[0][0]}: {len(x)} numbers for {len(program.c)} variables; "
-            f"the result is cut short, or of another program"
+            f"the result is cut short or from another program"
         )
     sizes = [-order if diagonal else order for order, diagonal in program.blocks]
     entries = _entries(path, texts[1:], most=2, sizes=sizes, least=1)
@@ -135,7 +138,7 @@ def read_result(path: Path, program: ConeProgram) -> Result:
         i, j = i.astype(int) - 1, j.astype(int) - 1
         Z[program.place(k, i, j)] = values
         Z[program.place(k, j, i)] = values
-        # Interior-point methods write them all, the last of them last.
+        # Interior-point methods write all diagonal entries, the last one at the end.
         if len(np.unique(i[i == j])) < order:
             raise InvalidFile(f"{path.name} lacks diagonal entries of block {k + 1} of Y; the result is cut short")
     return Result(x, Z)
@@ -145,12 +148,14 @@ def _read_sdpa_result(path: Path, text: str, program: ConeProgram) -> Result:
     parts = re.split(r"^(xVec|xMat|yMat) = *$", text, flags=re.MULTILINE)
     found = dict(zip(parts[1::2], parts[2::2], strict=False))
     if set(found) != {"xVec", "xMat", "yMat"} or "time" not in found["yMat"]:
-        raise InvalidFile(f"{path.name} ends before the end of SDPA's result; it is cut short")
+        raise InvalidFile(f"{path.name} is not a complete SDPA result; it is cut short")
     body = {name: part.split("main loop time")[0] for name, part in found.items()}
     numbers = {name: np.array([float(word) for word in NUMBER.findall(part)]) for name, part in body.items()}
     size = sum(order if diagonal else order**2 for order, diagonal in program.blocks)
     if len(numbers["xVec"]) != len(program.c) or len(numbers["yMat"]) != size or len(numbers["xMat"]) != size:
-        raise InvalidFile(f"{path.name} has not as many numbers as the program; it is cut short, or of another program")
+        raise InvalidFile(
+            f"{path.name} does not have as many numbers as the program; it is cut short or from another program"
+        )
     Z, done = np.zeros(len(program.b)), 0
     for k, (order, diagonal) in enumerate(program.blocks):
         count = order if diagonal else order**2
@@ -165,7 +170,7 @@ def _read_sdpa_result(path: Path, text: str, program: ConeProgram) -> Result:
 
 
 def lines_of(path: Path) -> list[str]:
-    """Return the lines of a file, or say that it is not there."""
+    """Return the lines of a file, or raise if it cannot be read."""
     try:
         return path.read_text(encoding="utf-8-sig", errors="replace").split("\n")
     except FileNotFoundError:
@@ -176,7 +181,7 @@ def lines_of(path: Path) -> list[str]:
 
 def _entries(path: Path, lines: list[tuple[int, str]], most: int, sizes: list[int], least: int = 0) -> np.ndarray:
     """Return rows of matrix, block, i, j and value, checked; i ≤ j."""
-    # The common case at once: files of a million lines are nothing special.
+    # The common case at once, since files can have a million lines.
     try:
         entries = np.array([line.split() for _, line in lines], dtype=float).reshape(-1, 5)
     except ValueError:
@@ -189,7 +194,7 @@ def _entries(path: Path, lines: list[tuple[int, str]], most: int, sizes: list[in
     wrong = np.flatnonzero(~(whole & inside & (~diagonal | (i == j)) & np.isfinite(entries[:, 4])))
     if len(wrong):
         number, line = lines[wrong[0]]
-        raise InvalidFile(f"{path.name}, line {number}: {line.strip()!r} is no entry of a matrix of this program")
+        raise InvalidFile(f"{path.name}, line {number}: {line.strip()!r} is not an entry of a matrix of this program")
     entries[:, 2], entries[:, 3] = np.minimum(i, j), np.maximum(i, j)
     _, first = np.unique(entries[:, :4], axis=0, return_index=True)
     if len(first) < len(entries):
@@ -218,7 +223,7 @@ def _floats(path: Path, number: int, line: str) -> list[float]:
 
 
 def _integer(path: Path, number: int, line: str) -> int:
-    found = re.match(r"\s*([-+]?\d+)", line)  # words may follow it
+    found = re.match(r"\s*([-+]?\d+)", line)  # text may follow it
     return _whole(path, number, found[1] if found else line.strip()[:30])
 
 
