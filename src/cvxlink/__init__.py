@@ -22,7 +22,7 @@ _HOMES = {
     "Elimination": "reductions",
     "Graph": "data.graph",
     "HarmonicExtension": "numerics.harmonic",
-    "Learnt": "engine.learnt",
+    "Learnt": "engine.formulation",
     "Lift": "reductions.base",
     "LinearProblem": "engine.linear_problem",
     "LinearSDP": "programs.linear_sdp",
@@ -94,7 +94,8 @@ def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return import_module(f".{_MODULES[name]}", __name__)
     if name in _HOMES:
-        return getattr(import_module(f".{_HOMES[name]}", __name__), name)
+        value = globals()[name] = getattr(import_module(f".{_HOMES[name]}", __name__), name)
+        return value
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -26,12 +26,12 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 import scipy.sparse as sp
+from cvxpy.atoms.affine.add_expr import AddExpression
 
 from .data.link_weights import as_link_values, on_links
 from .data.links import Links
 from .errors import InvalidInput
-from .model.linear_maps import entries, inner_product, squared_distances
-from .model.typesetting import stands_for, written_as
+from .model.linear_maps import at_most, entries, equal, inner_product, squared_distances
 from .numerics.checks import as_count, as_number, as_positive
 
 __all__ = [
@@ -67,6 +67,21 @@ __all__ = [
     "unit_diagonal",
     "written_as",
 ]
+
+
+def stands_for(term: Any, tex: str, of: Any) -> Any:
+    """Give a CVXPY expression or constraint its LaTeX, with @ for the variable ``of``, and return it."""
+    if isinstance(term, AddExpression):
+        term = cp.multiply(1.0, term)  # CVXPY flattens nested sums, and this one would lose its LaTeX
+    term.stands_for = tex, of
+    return term
+
+
+def written_as(variable: cp.Variable, tex: str) -> cp.Variable:
+    """Give a variable a LaTeX symbol other than its name, and return it."""
+    variable.written_as = tex
+    return variable
+
 
 # ---------------------------------------------------------------------- for objectives: kernels
 
@@ -194,47 +209,47 @@ def unit_diagonal(K: Any, points: Any = None, who: str = "") -> Any:
     n = K.shape[0]
     i = np.arange(n) if points is None else np.unique(np.arange(n)[np.asarray(points)])
     who = who or (r"\forall i" if len(i) == n else rf"\text{{for }} {len(i)} \text{{ points }} i")
-    return stands_for(entries(K, i, i) == 1, rf"@_{{ii}} = 1 \quad {who}", K)
+    return stands_for(equal(entries(K, i, i), 1), rf"@_{{ii}} = 1 \quad {who}", K)
 
 
 def must_links(K: Any, links: Links) -> Any:
     """K_ij = 1 on 𝓜: with a unit diagonal, both points have the same image."""
     i, j = _pairs(K, links, "must").T
-    return stands_for(entries(K, i, j) == 1, r"@_{ij} = 1 \quad (i,j) \in \mathcal{M}", K)
+    return stands_for(equal(entries(K, i, j), 1), r"@_{ij} = 1 \quad (i,j) \in \mathcal{M}", K)
 
 
 def must_links_together(K: Any, links: Links) -> Any:
     """K_ii + K_jj − 2K_ij = 0 on 𝓜: both points have the same image, of any length."""
     i, j = _pairs(K, links, "must").T
     tex = r"@_{ii} + @_{jj} - 2 @_{ij} = 0 \quad (i,j) \in \mathcal{M}"
-    return stands_for(squared_distances(K, i, j) == 0, tex, K)
+    return stands_for(equal(squared_distances(K, i, j), 0), tex, K)
 
 
 def must_distances_at_most(K: Any, links: Links, bound: Any, symbol: str = r"\alpha_{ij}") -> Any:
     """K_ii + K_jj − 2K_ij ≤ α on 𝓜: a bound on squared distances, one for all links or one per link."""
     i, j = _pairs(K, links, "must").T
     tex = rf"@_{{ii}} + @_{{jj}} - 2 @_{{ij}} \le {symbol} \quad (i,j) \in \mathcal{{M}}"
-    return stands_for(squared_distances(K, i, j) <= bound, tex, K)
+    return stands_for(at_most(squared_distances(K, i, j), bound), tex, K)
 
 
 def cannot_sums_at_most(K: Any, links: Links, bound: Any, symbol: str = r"\beta_{ij}") -> Any:
     """K_ii + K_jj + 2K_ij ≤ β on 𝓒: images are nearly opposite; one bound for all links or one per link."""
     i, j = _pairs(K, links, "cannot").T
     tex = rf"@_{{ii}} + @_{{jj}} + 2 @_{{ij}} \le {symbol} \quad (i,j) \in \mathcal{{C}}"
-    return stands_for(squared_distances(K, i, j, sign=-1.0) <= bound, tex, K)
+    return stands_for(at_most(squared_distances(K, i, j, sign=-1.0), bound), tex, K)
 
 
 def cannot_links(K: Any, links: Links) -> Any:
     """K_ij = 0 on 𝓒: images at right angles."""
     i, j = _pairs(K, links, "cannot").T
-    return stands_for(entries(K, i, j) == 0, r"@_{ij} = 0 \quad (i,j) \in \mathcal{C}", K)
+    return stands_for(equal(entries(K, i, j), 0), r"@_{ij} = 0 \quad (i,j) \in \mathcal{C}", K)
 
 
 def cannot_links_at_most(K: Any, links: Links, bound: float = 0.0) -> Any:
     """K_ij ≤ bound on 𝓒: images at right angles or further apart (for a bound of zero)."""
     i, j = _pairs(K, links, "cannot").T
     b = as_number(bound, "bound")
-    return stands_for(entries(K, i, j) <= b, rf"@_{{ij}} \le {b:g} \quad (i,j) \in \mathcal{{C}}", K)
+    return stands_for(at_most(entries(K, i, j), b), rf"@_{{ij}} \le {b:g} \quad (i,j) \in \mathcal{{C}}", K)
 
 
 def balance(K: Any, n_clusters: int, slack: float = 0.0) -> Any:
@@ -253,7 +268,9 @@ def balance(K: Any, n_clusters: int, slack: float = 0.0) -> Any:
 
 def trace_equals(X: Any, total: float) -> Any:
     """Tr X = total: for a projection, its rank."""
-    return stands_for(inner_product(sp.eye_array(X.shape[0]), X) == total, rf"\operatorname{{tr}} @ = {total:g}", X)
+    return stands_for(
+        equal(inner_product(sp.eye_array(X.shape[0]), X), total), rf"\operatorname{{tr}} @ = {total:g}", X
+    )
 
 
 def semidefinite(K: Any) -> Any:

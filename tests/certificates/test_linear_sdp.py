@@ -214,7 +214,7 @@ def test_tiny_violations_do_not_hide_a_wrong_value():
 
 
 def test_a_solver_that_lies_is_not_believed(small_pcp, monkeypatch):
-    from cvxlink.solvers import execution as backend
+    from cvxlink.solvers import through_cvxpy as backend
 
     honest = backend.call_cvxpy
 

@@ -6,7 +6,7 @@ from threadpoolctl import threadpool_limits
 
 import cvxlink as cl
 from cvxlink.data.growing_graph import GrowingGraph
-from cvxlink.engine import learnt_kernel as extension
+from cvxlink.engine import extension
 from helpers.graphs import path_graph, random_points
 
 RULES = [{"symmetrize": s, "n_neighbors": 4} for s in ("union", "mean", "mutual")]

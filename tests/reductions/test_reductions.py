@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import cvxlink as cl
 from cvxlink.numerics.matrices import Arrays
-from cvxlink.programs.from_declaration import read_linear_sdp
+from cvxlink.programs.declared import read_linear_sdp
 from cvxlink.programs.linear_sdp import LinearSDP
 from helpers.formulations import Boxed, MaxCut, RewrittenPCP, SoftCorrelation
 from helpers.graphs import path_graph, random_graph

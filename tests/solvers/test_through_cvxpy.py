@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import cvxlink as cl
-from cvxlink.solvers import execution as running
 from cvxlink.solvers import through_cvxpy as backend
+from cvxlink.solvers import through_cvxpy as running
 from helpers import SOLVERS
 from helpers.processes import children
 

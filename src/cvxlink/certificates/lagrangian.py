@@ -30,11 +30,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..errors import ReductionRefused
-from ..model.declaration import Declaration
+from ..model.declared import Declaration
 from ..numerics.least_eigenvalue import least_eigenvalue
 from ..numerics.matrices import as_dense
 from ..programs.conic_form import ConicForm, affine_maps, has_bounds, long_enough, nearest_semidefinite
-from ..programs.from_declaration import body_of, linear_rows, name_of_cone, semidefinite_variable
+from ..programs.declared import body_of, linear_rows, name_of_cone, semidefinite_variable
 from ..programs.linear_sdp import LinearSDP
 from ..reductions.contraction import blocks_of
 

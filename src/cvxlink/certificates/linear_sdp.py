@@ -124,9 +124,9 @@ class Face:
         """Eliminate, then contract."""
         seed = sdp
         with suppress(ReductionRefused):
-            seed = Elimination().apply(sdp).program.linear_sdp()
+            seed = Elimination().reduce(sdp).program.linear_sdp()
         try:
-            lift = Contraction().apply(seed).lift
+            lift = Contraction().reduce(seed).lift
         except (ReductionRefused, InfeasibleProblem):
             return cls(sdp, seed, seed, None)
         assert isinstance(lift, ContractionLift)

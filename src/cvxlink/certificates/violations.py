@@ -9,7 +9,7 @@ import cvxpy as cp
 import numpy as np
 
 from ..errors import InvalidInput
-from ..model.declaration import Declaration
+from ..model.declared import Declaration
 from ..numerics.least_eigenvalue import least_eigenvalue
 from ..numerics.matrices import Congruence, as_dense
 from ..numerics.separable import PropagatedLinks

@@ -24,9 +24,8 @@ from ..numerics.checks import as_count, as_generator
 from ..numerics.matrices import Congruence
 from ..numerics.threads import threads_for
 from ..programs.status import Status
-from .formulation import Formulation
-from .learnt import Learnt
-from .learnt_kernel import LearntKernel
+from .extension import ExtendableKernel
+from .formulation import Formulation, Learnt
 
 # Draws before giving up on finding a subset that the formulation accepts.
 MOST_DRAWS = 100
@@ -44,7 +43,7 @@ class Member:
 
 
 @dataclass(frozen=True, eq=False)
-class Ensemble(LearntKernel):
+class Ensemble(ExtendableKernel):
     """The average of kernels learnt from subsets of the links; it clusters and extends like a solution."""
 
     problem: Formulation

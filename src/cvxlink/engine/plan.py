@@ -216,13 +216,16 @@ def _presolved(start: _Start, presolve: bool) -> _Start:
         return start
     start = _reduced(start, Elimination(), is_worth_a_line=_has_free_points)
     start = _reduced(start, Contraction())
-    return _reduced(start, Scaling(), is_worth_a_line=lambda program: False)  # it is rarely needed
+    with suppress(ReductionRefused):
+        if start.program.linear_sdp().extremes != (1.0, 1.0):
+            start = _reduced(start, Scaling())
+    return start
 
 
 def _reduced(start: _Start, reduction: Reduction, is_worth_a_line: Any = lambda program: True) -> _Start:
     before = start.program
     try:
-        reduced = reduction.apply(before)
+        reduced = reduction.reduce(before)
     except ReductionRefused as refusal:
         left_out = (Step(reduction, str(refusal), before),) if is_worth_a_line(before) else ()
         return start.then(before, *left_out)
@@ -238,7 +241,7 @@ def _has_free_points(program: Program) -> bool:
 
 def _dualised(start: _Start, only_if_smaller: bool) -> _Start:
     before = start.program
-    reduced = Dualisation().apply(before)
+    reduced = Dualisation().reduce(before)
     unknowns = reduced.program.sizes.unknowns
     if only_if_smaller and unknowns > before.sizes.unknowns / 2:
         raise ReductionRefused(
@@ -281,9 +284,11 @@ def warm_routes(program: Program) -> list[str]:
 def _by_route(problem: Formulation, options: Options) -> Plan | None:
     """Return the plan with the requested route, or with the first that accepts and suits the program, or None."""
     for start in _starts(problem, options.presolve):
-        for route, data in _routes_for(start, takes=True):
-            if route.name == options.route or (options.route is None and route.suits(data)):
-                why = route.why if options.route is None else "as requested"
+        for route, data in _routes_for(start):
+            requested = route.name == options.route
+            considered = options.route is None and (not route.least_order or data.n >= route.least_order)
+            if (requested or considered) and route.refuses(data) is None and (requested or route.suits(data)):
+                why = "as requested" if requested else route.why
                 return Plan(problem, start.steps, start.program, why, route=route, data=data)
     if options.route is not None:
         _refuse_route(options.route, list(_starts(problem, options.presolve)))

@@ -17,9 +17,8 @@ from ..numerics.separable import entries_of
 from ..numerics.stationarity import stationarity
 from ..programs.status import Status
 from ..solvers.route import Resources
-from .formulation import Formulation, checked_program
-from .learnt import Learnt
-from .learnt_kernel import LearntKernel
+from .extension import ExtendableKernel
+from .formulation import Formulation, Learnt, checked_program
 from .plan import Plan
 
 
@@ -72,7 +71,7 @@ class RelaxationGap:
 
 
 @dataclass(frozen=True, eq=False)
-class Solution(LearntKernel):
+class Solution(ExtendableKernel):
     """The outcome of a solve.
 
     Attributes

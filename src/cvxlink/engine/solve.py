@@ -14,14 +14,15 @@ from ..certificates.linear_sdp import Face
 from ..errors import InaccurateWarning, InfeasibleProblem, InvalidInput, ReductionRefused, SolveFailed
 from ..numerics.checks import real_array
 from ..numerics.matrices import Arrays
+from ..numerics.threads import on_threads
 from ..programs.base import Program
 from ..programs.declared import SpecialProgram
 from ..programs.status import DEFAULT_ACCURACY, Status
 from ..solvers.catalogue import SOLVERS
 from ..solvers.catalogue import solver_options as translated
-from ..solvers.execution import run_route, run_solver
-from ..solvers.isolation import Limits
-from ..solvers.route import Attempt, Settings
+from ..solvers.isolation import Ended, Limits, run_isolated
+from ..solvers.route import Attempt, Route, Settings, resources_of, without_answer
+from ..solvers.through_cvxpy import run_solver
 from .formulation import Formulation, checked_program
 from .learnt_kernel import LearntKernel
 from .options import Options
@@ -52,11 +53,24 @@ def solve(problem: Formulation, options: Options) -> Solution:
         settings = Settings(
             options.accuracy, options.time_limit, options.verbose, options.random_state, options.progress, factor
         )
-        attempt = run_route(plan.route, plan.data, settings, limits, options.is_isolated)
+        attempt = _by_route(plan.route, plan.data, settings, limits, options.is_isolated)
         told: dict[str, Any] = {}
     else:
         attempt, told = _by_solver(plan, options, limits)
     return finished(plan, attempt, options.accuracy, told, reduce_seconds, options.strict)
+
+
+def _by_route(route: Route, data: Any, settings: Settings, limits: Limits, isolated: bool) -> Attempt:
+    """Run a route; it ends after the step in which its time is up, and is stopped a little later in a child process."""
+    if settings.time_limit is not None:
+        limits = replace(limits, seconds=5 + 1.25 * settings.time_limit)
+    if isolated:
+        ended = run_isolated(route.run, (data, settings), limits, f"the route {route.name!r}", settings.verbose)
+    else:
+        with on_threads(limits.threads):
+            ended = Ended(route.run(data, settings))
+    attempt = ended.answer if ended.answer is not None else without_answer(ended)
+    return replace(attempt, resources=resources_of(ended, limits, isolated))
 
 
 def _by_solver(plan: Plan, options: Options, limits: Limits) -> tuple[Attempt, dict[str, Any]]:
@@ -185,7 +199,7 @@ def _lifted(plan: Plan, attempt: Attempt) -> tuple[Status, str, dict[str, Any], 
     for step in reversed(plan.steps):
         if step.lift is None:
             continue
-        status, note = step.lift.status(status)
+        status, note = step.lift.verdicts.get(status, (status, ""))
         reason = f"{reason} {note}".strip()
         if values and isinstance(step.lift, FromEquivalent):
             by_form = _ByForm(step.lift.form, checked_program(step.lift.equivalent), values, duals)

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..data.graph import Graph
 from ..data.links import Links
-from ..engine.learnt_kernel import predict_alone
+from ..engine.extension import predict_alone
 from ..engine.problem import Problem
 from ..errors import ClippedWarning, InvalidInput, LinkWarning
 from ..methods.cuts.csc import CSC

@@ -35,7 +35,8 @@ __all__ = list(METHODS)
 def __getattr__(name: str) -> Any:
     if name not in METHODS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(METHODS[name], __name__), name)
+    value = globals()[name] = getattr(import_module(METHODS[name], __name__), name)
+    return value
 
 
 class _Room(ModuleType):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import cvxpy as cp
 import cvxpy.lin_ops.lin_utils as lin
 import numpy as np
 import scipy.sparse as sp
@@ -109,3 +110,19 @@ def inner_product(C: Any, K: Any) -> LinearMap:
     columns = C.row.astype(np.int64) * n + C.col
     A = sp.csr_array((C.data, (np.zeros(C.nnz, dtype=int), columns)), shape=(1, n * n))
     return LinearMap(K, A, scalar=True)
+
+
+def equal(linear: LinearMap, b: Any) -> Any:
+    """Return the equations linear = b, which know their rows."""
+    return _with_rows(linear == b, linear, b)
+
+
+def at_most(linear: LinearMap, b: Any) -> Any:
+    """Return the inequalities linear ≤ b, which know their rows."""
+    return _with_rows(linear <= b, linear, b)
+
+
+def _with_rows(constraint: Any, linear: LinearMap, b: Any) -> Any:
+    if not isinstance(b, cp.Expression):  # a parameter may change
+        constraint.rows = linear, np.broadcast_to(np.asarray(b, dtype=float), linear.A.shape[0])
+    return constraint

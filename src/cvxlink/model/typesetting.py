@@ -75,20 +75,6 @@ def plain(tex: str) -> str:
     return text.strip()
 
 
-def stands_for(term: Any, tex: str, of: Any) -> Any:
-    """Give a CVXPY expression or constraint its LaTeX, with @ for the variable ``of``, and return it."""
-    if isinstance(term, AddExpression):
-        term = cp.multiply(1.0, term)  # CVXPY flattens nested sums, and this one would lose its LaTeX
-    term.stands_for = tex, of
-    return term
-
-
-def written_as(variable: cp.Variable, tex: str) -> cp.Variable:
-    """Give a variable a LaTeX symbol other than its name, and return it."""
-    variable.written_as = tex
-    return variable
-
-
 def expression(term: Any, names: dict[str, cp.Variable]) -> str:
     """Return a CVXPY objective or constraint in plain characters: its own LaTeX, or how CVXPY writes it."""
     return _composed(term, names, plain, str)

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from ..errors import CvxlinkError
-from .factorisation import factorise
+from .matrices import factorise
 from .threads import threads_for
 
 Pairs = tuple[np.ndarray, np.ndarray]

@@ -24,7 +24,7 @@ from scipy.sparse.csgraph import connected_components
 from ..errors import InvalidInput
 from .checks import real_array
 from .eigenpairs import InOrder
-from .factorisation import positive_definite_factors
+from .matrices import positive_definite_factors
 
 Method = Literal["factorisation", "conjugate gradients"]
 

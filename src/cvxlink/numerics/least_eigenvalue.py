@@ -10,8 +10,7 @@ import scipy.sparse as sp
 
 from ..errors import CvxlinkError
 from .eigenpairs import chebyshev, deflated, norm_bound, outside, ritz, smallest_eigenpairs
-from .factorisation import positive_definite_factors
-from .matrices import Congruence, as_dense
+from .matrices import Congruence, as_dense, positive_definite_factors
 
 # Up to this order, and for matrices with a larger share of nonzero entries, all eigenvalues are computed.
 DENSE_EIGENVALUES = 500

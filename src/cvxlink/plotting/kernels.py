@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..engine.learnt import Learnt
+from ..engine.formulation import Learnt
 from ..engine.learnt_kernel import LearntKernel
 from ..errors import CvxlinkError, InvalidInput
 from ..numerics.checks import as_kernel, as_labels

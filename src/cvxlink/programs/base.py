@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from typing import Any
 
 from ..errors import ReductionRefused
-from ..model.declaration import Declaration, Sizes
+from ..model.declared import Declaration, Sizes
 
 
 class Program(ABC):

@@ -3,16 +3,148 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import cvxpy as cp
+import numpy as np
+import scipy.sparse as sp
+from cvxpy.atoms.affine.add_expr import AddExpression
+from cvxpy.atoms.affine.promote import Promote
+from cvxpy.atoms.affine.unary_operators import NegExpression
+
 from ..errors import ReductionRefused
-from ..model.declaration import Declaration
-from ..model.declared import Declared
+from ..model.declared import Declaration, Declared
+from ..model.linear_maps import LinearMap, at_places
 from .base import Program
-from .from_declaration import read_linear_sdp
-from .linear_sdp import LinearSDP
+from .coefficients import by_gradient, coefficients
+from .linear_sdp import LinearSDP, Rows, Sense
+
+
+def read_linear_sdp(declaration: Declaration) -> LinearSDP:
+    """Read a linear semidefinite program from a declaration, or refuse with the reason."""
+    if len(declaration.variables) != 1:
+        raise ReductionRefused(f"it has {len(declaration.variables)} variables, not one symmetric matrix")
+    (name, K), *_ = declaration.variables.items()
+    special = {key for key, value in K.attributes.items() if value is not None and value is not False}
+    if K.ndim != 2 or not K.is_symmetric() or not special <= {"symmetric", "PSD"}:
+        raise ReductionRefused(f"its variable {name} is not a plain symmetric matrix")
+    if isinstance(declaration.objective, cp.Maximize):
+        raise ReductionRefused("it maximises; minimise the negative objective instead")
+    if not declaration.objective.args[0].is_affine():
+        raise ReductionRefused("its objective is not linear")
+    cone = None
+    if "PSD" in special:
+        cone = name_of_cone(name, declaration)
+    objective = declaration.objective.args[0]
+    if isinstance(objective, LinearMap) and objective.args[0] is K:
+        cost, offset = objective.A, np.zeros(1)
+    else:
+        cost, offset = coefficients(objective, K)
+    rows = []
+    for key, group in declaration.constraints.items():
+        matrices, sides = [], []
+        senses: set[Sense] = set()
+        for term in group:
+            if isinstance(term, cp.constraints.PSD):
+                if not _is_the_variable(term.args[0], K):
+                    raise ReductionRefused(
+                        f"its constraint {key!r} requires an expression other than {name} to be semidefinite"
+                    )
+                if cone is not None:
+                    raise ReductionRefused(f"it requires {name} to be semidefinite twice ({cone!r} and {key!r})")
+                if len(group) > 1:
+                    raise ReductionRefused(f"its constraint {key!r} mixes a semidefinite constraint with others")
+                cone = key
+                continue
+            rows_of_term = _read_rows(key, term, K)
+            senses.add(rows_of_term.sense)
+            matrices.append(rows_of_term.A)
+            sides.append(rows_of_term.b)
+        if len(senses) > 1:
+            raise ReductionRefused(f"its constraint {key!r} mixes equations and inequalities; give them separate names")
+        if matrices:
+            A = sp.csr_array(sp.vstack(matrices, format="csr"))
+            rows.append(Rows(key, A, np.concatenate(sides), senses.pop()))
+    if cone is None:
+        raise ReductionRefused(f"it does not require {name} to be positive semidefinite")
+    n = K.shape[0]
+    C = sp.csr_array(cost.reshape((n, n)))
+    return LinearSDP(C, tuple(rows), float(offset[0]), name, cone)
+
+
+def name_of_cone(name: str, declaration: Declaration) -> str:
+    """Return an unused name for the multiplier of a variable that is declared semidefinite."""
+    return next(word for word in ("psd", f"{name} psd", f"{name} is psd") if word not in declaration.constraints)
+
+
+def linear_rows(declaration: Declaration, K: cp.Variable) -> tuple[list[Rows], list[Any]]:
+    """Return the linear constraints on one variable alone: as rows, and as CVXPY constraints."""
+    rows, terms = [], []
+    for key, group in declaration.constraints.items():
+        for term in group:
+            if {variable.id for variable in term.variables()} == {K.id}:
+                with suppress(ReductionRefused):
+                    rows.append(_read_rows(key, term, K))
+                    terms.append(term)
+    return rows, terms
+
+
+def semidefinite_variable(term: Any, variables: Mapping[str, cp.Variable]) -> str | None:
+    """Return the name of the variable that a constraint requires to be semidefinite, if it does just that."""
+    if isinstance(term, cp.constraints.PSD):
+        for name, variable in variables.items():
+            alone = [v.id for v in term.variables()] == [variable.id]
+            if alone and variable.is_symmetric() and _is_the_variable(term.args[0], variable):
+                return name
+    return None
+
+
+def body_of(term: Any) -> Any:
+    """Return lhs − rhs of an equation or inequality."""
+    return term.args[0] if isinstance(term, cp.constraints.Zero) else term.expr
+
+
+def _read_rows(key: str, term: Any, K: cp.Variable) -> Rows:
+    """Return an equation or inequality as rows, or refuse."""
+    known = getattr(term, "rows", None)  # of a term that carries them
+    if known is not None and known[0].args[0] is K:
+        linear, b = known
+        return Rows(key, linear.A, b, "<=" if isinstance(term, cp.constraints.Inequality) else "==")
+    if not isinstance(term, (cp.constraints.Equality, cp.constraints.Inequality, cp.constraints.Zero)):
+        raise ReductionRefused(f"its constraint {key!r} is of type {type(term).__name__}")
+    body = body_of(term)
+    if not body.is_affine():
+        raise ReductionRefused(f"its constraint {key!r} is not linear")
+    A, constant = coefficients(body, K)
+    # 0 − constant instead of −constant, which would give −0
+    return Rows(key, A, 0.0 - constant, "<=" if isinstance(term, cp.constraints.Inequality) else "==")
+
+
+def _is_the_variable(expression: Any, K: cp.Variable) -> bool:
+    """Whether an affine expression is K itself (CVXPY writes ``K >> 0`` as K + 0)."""
+    if expression is K:
+        return True
+    if isinstance(expression, AddExpression):
+        own = [part for part in expression.args if not part.is_constant()]
+        zero = all(_is_zero(part) for part in expression.args if part.is_constant())
+        return len(own) == 1 and zero and _is_the_variable(own[0], K)
+    if not expression.is_affine() or expression.shape != K.shape:
+        return False
+    A, constant = by_gradient(expression, K)
+    n = K.shape[0]
+    everywhere = np.arange(n * n)
+    identity = at_places(n, everywhere, everywhere // n, everywhere % n, np.ones(n * n), n * n)
+    return not constant.any() and abs(A - identity).nnz == 0
+
+
+def _is_zero(constant: Any) -> bool:
+    while isinstance(constant, Promote | NegExpression):  # one number for every entry need not be expanded
+        constant = constant.args[0]
+    value = constant.value
+    return not (value.nnz if sp.issparse(value) else np.any(value))
 
 
 @dataclass(frozen=True, eq=False)

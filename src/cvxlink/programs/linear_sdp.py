@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..errors import InvalidInput
-from ..model.declaration import Declaration, Sizes
+from ..model.declared import Declaration, Sizes
 from ..model.linear_maps import LinearMap, at_places, inner_product
 from ..numerics.harmonic import HarmonicExtension
 from ..numerics.least_eigenvalue import least_eigenvalue
@@ -21,6 +21,8 @@ from ..numerics.matrices import Matrix, as_dense, entries, inner
 from .base import Program
 
 Sense = Literal["==", "<="]
+# Between these, the solvers' own scaling is good enough.
+LEAST_MODERATE, MOST_MODERATE = 0.1, 100.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,6 +132,11 @@ class LinearSDP(Program):
     def is_inequality(self) -> np.ndarray:
         """Which rows are inequalities."""
         return np.concatenate([np.full(len(g), g.sense == "<=") for g in self.rows] or [np.zeros(0, bool)])
+
+    @property
+    def extremes(self) -> tuple[float, float]:
+        """The largest cost and the largest right-hand side, where they are far from one; otherwise 1."""
+        return _far_from_one(self.C.data), _far_from_one(self.b)
 
     @cached_property
     def constrained_points(self) -> np.ndarray:
@@ -328,6 +335,11 @@ class LinearSDP(Program):
         """Whether the least-norm solution of the equations is feasible."""
         K = self.least_norm_solution()
         return K is not None and self.inequalities_hold(self.rows_of(K)) and least_eigenvalue(K)[0] >= -1e-12
+
+
+def _far_from_one(numbers: np.ndarray) -> float:
+    largest = float(abs(numbers).max(initial=0.0))
+    return 1.0 if largest == 0 or LEAST_MODERATE <= largest <= MOST_MODERATE else largest
 
 
 def _least_at_most(K: sp.csr_array) -> float:

@@ -34,11 +34,8 @@ class Status(Enum):
     def __init__(self, sentence: str, remedy: str) -> None:
         self.sentence = sentence
         self.remedy = remedy
-
-    @property
-    def has_answer(self) -> bool:
-        """Whether there is an answer to look at."""
-        return self in (Status.OPTIMAL, Status.INACCURATE)
+        # Whether there is a point to look at.
+        self.has_answer = self.name in ("OPTIMAL", "INACCURATE")
 
     def __str__(self) -> str:
         return self.name

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -27,9 +28,8 @@ class Lift(ABC):
         """Translate a starting factor, one row per point, from the original program to the reduced one."""
         return factor
 
-    def status(self, status: Status) -> tuple[Status, str]:
-        """Return what the outcome of the reduced program means for the original one, and a short note."""
-        return status, ""
+    # What an outcome of the reduced program says about the program before, and why, where it does not say the same.
+    verdicts: Mapping[Status, tuple[Status, str]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, eq=False)

@@ -29,12 +29,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..errors import ReductionRefused
-from ..model.declaration import Declaration
-from ..numerics.factorisation import largest_clique
-from ..numerics.matrices import congruent, joined_multipliers
+from ..model.declared import Declaration
+from ..numerics.matrices import congruent, joined_multipliers, largest_clique
 from ..programs.base import Program
 from ..programs.conic_form import Cone, ConicForm, has_bounds
-from ..programs.from_declaration import linear_rows, name_of_cone, semidefinite_variable
+from ..programs.declared import linear_rows, name_of_cone, semidefinite_variable
 from ..programs.status import Status
 from .base import Lift, Values
 from .contraction import Blocks, blocks_of
@@ -43,6 +42,14 @@ from .contraction import Blocks, blocks_of
 MOST_UNKNOWNS = 200_000
 # For codes without second-order cones, such a cone becomes a dense semidefinite block of the same size.
 SMALL_CONE = 100
+# An unbounded dual means infeasible; an infeasible dual means unbounded or infeasible.
+VERDICTS_OF_DUALS = {
+    Status.UNBOUNDED: (Status.INFEASIBLE, "for the dual"),
+    Status.INFEASIBLE: (
+        Status.ERROR,
+        "for the dual, so the problem is unbounded or infeasible; solving its declared form tells which",
+    ),
+}
 KNOWN_ATTRIBUTES = {"symmetric", "PSD", "nonneg", "nonpos"}
 
 
@@ -193,6 +200,8 @@ class ConicDualLift(Lift):
 
     dual: ConicDual
 
+    verdicts = VERDICTS_OF_DUALS
+
     def point(self, values: Values, duals: Values) -> tuple[dict[str, Any], dict[str, Any]]:
         """Exchange unknowns and multipliers."""
         dual, declaration = self.dual, self.dual.primal
@@ -238,17 +247,6 @@ class ConicDualLift(Lift):
             return parts
         y = np.atleast_1d(parts[0].reshape(term.shape, order="F") if parts[0].size == term.size else parts[0])
         return -y if isinstance(term, cp.constraints.Inequality) else y
-
-    def status(self, status: Status) -> tuple[Status, str]:
-        """Translate: an unbounded dual means infeasible; an infeasible dual means unbounded or infeasible."""
-        if status is Status.UNBOUNDED:
-            return Status.INFEASIBLE, "for the dual"
-        if status is Status.INFEASIBLE:
-            return (
-                Status.ERROR,
-                "for the dual, so the problem is unbounded or infeasible; solving its declared form tells which",
-            )
-        return status, ""
 
 
 def _mirrored(parts: list[tuple[str, Any]], m: int) -> sp.csr_array:

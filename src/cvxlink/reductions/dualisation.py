@@ -12,6 +12,7 @@ attained.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -20,14 +21,14 @@ import cvxpy as cp
 import numpy as np
 
 from ..errors import ReductionRefused
-from ..model.declaration import Declaration, Sizes
-from ..numerics.factorisation import largest_clique
+from ..model.declared import Declaration, Sizes
+from ..numerics.matrices import largest_clique
 from ..programs.base import Program
 from ..programs.declared import SpecialProgram
 from ..programs.linear_sdp import LinearSDP
 from ..programs.status import Status
 from .base import Lift, Reduced, Reduction, Values
-from .conic_dual import ConicDual, ConicDualLift
+from .conic_dual import VERDICTS_OF_DUALS, ConicDual, ConicDualLift
 
 
 class Dualisation(Reduction):
@@ -102,15 +103,9 @@ class DualLift(Lift):
         lifted = {primal.variable: duals["slack"]} if "slack" in duals else {}
         return lifted, {**primal.split(y), primal.cone: primal.slack(y)}
 
-    def status(self, status: Status) -> tuple[Status, str]:
-        """Translate: an unbounded dual means infeasible; an infeasible dual means unbounded or infeasible."""
-        if status is Status.UNBOUNDED:
-            return Status.INFEASIBLE, "for the dual"
-        if status is Status.INFEASIBLE:
-            if self.dual.primal.has_evident_point():
-                return Status.UNBOUNDED, "for the dual"
-            return (
-                Status.ERROR,
-                "for the dual, so the problem is unbounded or infeasible; solving its declared form tells which",
-            )
-        return status, ""
+    @property
+    def verdicts(self) -> Mapping[Status, tuple[Status, str]]:  # type: ignore[override]
+        """An unbounded dual means infeasible; an infeasible dual means unbounded, if there is a feasible point."""
+        if self.dual.primal.has_evident_point():
+            return {**VERDICTS_OF_DUALS, Status.INFEASIBLE: (Status.UNBOUNDED, "for the dual")}
+        return VERDICTS_OF_DUALS

@@ -20,9 +20,6 @@ from ..programs.base import Program
 from ..programs.linear_sdp import LinearSDP
 from .base import Lift, Reduced, Reduction, Values
 
-# Between these, the solvers' own scaling is good enough.
-LEAST, MOST = 0.1, 100.0
-
 
 class Scaling(Reduction):
     """Divide costs and right-hand sides by the largest of each."""
@@ -32,7 +29,7 @@ class Scaling(Reduction):
     def reduce(self, program: Program) -> Reduced:
         """Return the program with costs and right-hand sides of size one."""
         sdp: LinearSDP = program.linear_sdp()
-        gamma, beta = _scale(sdp.C.data), _scale(sdp.b)
+        gamma, beta = sdp.extremes
         if gamma == beta == 1:
             raise ReductionRefused("costs and right-hand sides already have moderate size")
         rows = tuple(replace(g, b=g.b / beta) for g in sdp.rows)
@@ -45,11 +42,6 @@ class Scaling(Reduction):
         )
         why = "costs and right-hand sides are divided by the largest, because solvers use absolute tolerances"
         return Reduced(scaled, ScalingLift(sdp, gamma, beta), why)
-
-
-def _scale(numbers: np.ndarray) -> float:
-    largest = float(abs(numbers).max(initial=0.0))
-    return 1.0 if largest == 0 or LEAST <= largest <= MOST else largest
 
 
 @dataclass(frozen=True, eq=False)

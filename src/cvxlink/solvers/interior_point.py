@@ -30,8 +30,7 @@ import scipy.sparse as sp
 
 from ..numerics.threads import threads_for
 from ..programs.linear_sdp import LinearSDP
-from .iteration import Iteration
-from .route import Attempt, Route, Settings
+from .route import Attempt, Iteration, Route, Settings
 
 # The largest order of dense matrices, and the largest number of coefficients, that it accepts.
 LARGEST = 5000

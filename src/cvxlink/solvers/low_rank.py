@@ -36,8 +36,7 @@ from ..numerics.checks import as_generator
 from ..numerics.matrices import Congruence
 from ..numerics.threads import threads_for
 from ..programs.linear_sdp import LinearSDP
-from .iteration import Iteration
-from .route import Attempt, Route, Settings
+from .route import Attempt, Iteration, Route, Settings
 from .spheres import Curvature, Proof, Spheres, Value, row_products, squared_lengths, unit_rows
 
 # The target gap, unless a smaller one is requested.
@@ -77,6 +76,7 @@ class LowRank(Route):
         "route='interior-point'"
     )
     starts_warm = True
+    least_order = LEAST_ORDER
 
     def refuses(self, data: LinearSDP) -> str | None:
         """Return what is missing."""
@@ -87,8 +87,8 @@ class LowRank(Route):
         return None
 
     def suits(self, data: LinearSDP) -> bool:
-        """Whether the program is large enough for this route to be faster, and strictly feasible, so the gap closes."""
-        return data.n >= LEAST_ORDER and data.interior_point is not None
+        """Whether the program is strictly feasible, so that the gap closes."""
+        return data.interior_point is not None
 
     def run(self, data: LinearSDP, settings: Settings) -> Attempt:
         """Solve until the proven gap is below the accuracy, and at least below 1e-5, relative to 1 + |value|."""

@@ -5,11 +5,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from time import perf_counter
 from typing import Any
 
 import numpy as np
 
+from ..numerics.threads import threads_in_use
 from ..programs.status import DEFAULT_ACCURACY, Status
+from .isolation import Ended, Limits, available_threads
 
 
 def interior_tolerance(accuracy: float | None) -> float:
@@ -138,6 +141,8 @@ class Route(ABC):
         Whether it iterates and reports progress.
     starts_warm : bool
         Whether it can start from an earlier answer.
+    least_order : int
+        The order of a matrix from which it is considered without being requested.
     history : str
         What its history contains: "gap" (relative) or "distance" (to the solution).
     remedy : str or None
@@ -148,6 +153,7 @@ class Route(ABC):
     why: str
     iterates: bool = False
     starts_warm: bool = False
+    least_order: int = 0
     history: str = "gap"
     remedy: str | None = None
 
@@ -162,3 +168,91 @@ class Route(ABC):
     @abstractmethod
     def run(self, data: Any, settings: Settings) -> Attempt:
         """Solve it."""
+
+
+class Iteration:
+    """Keeps track of an iterative route.
+
+    Parameters
+    ----------
+    settings : Settings
+    most : int
+        The largest number of steps.
+    patience : int
+        The number of consecutive steps without improvement after which it stops, because rounding dominates.
+    tolerance : float, optional
+        The error at which it stops; by default that of the settings.
+    """
+
+    def __init__(self, settings: Settings, most: int = 100, patience: int = 5, tolerance: float | None = None) -> None:
+        self.settings, self.most, self.patience = settings, most, patience
+        self.tolerance = settings.tolerance if tolerance is None else tolerance
+        self.start = perf_counter()
+        self.best: Any = None
+        self.least, self.since = float("inf"), 0
+        self.history: list[float] = []
+        self.status, self.reason = Status.INACCURATE, ""
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since it began."""
+        return perf_counter() - self.start
+
+    @property
+    def is_late(self) -> bool:
+        """Whether the time is up."""
+        return self.settings.time_limit is not None and self.seconds > self.settings.time_limit
+
+    def goes_on(self, point: Any, off: float, progress: str, **numbers: Any) -> bool:
+        """Record a point and its error; return whether to take another step.
+
+        ``progress`` is the line to print, ``numbers`` are further fields of :class:`Progress`.
+        """
+        steps = len(self.history)
+        self.history.append(off)
+        self.since += 1
+        if self.best is None or off < self.least:
+            self.best, self.least, self.since = point, off, 0
+        if self.settings.verbose:
+            print(f"{steps:3d}  {progress}")
+        if self.settings.progress is not None:
+            self.settings.progress(Progress(steps, self.seconds, off, **numbers))
+        if self.least <= self.tolerance:
+            self.status, self.reason = Status.OPTIMAL, f"converged in {steps} iterations"
+        elif self.is_late:
+            self.status, self.reason = Status.LIMIT, f"stopped after {self.settings.time_limit:g} s"
+        elif steps == self.most:
+            self.reason = f"stopped after {steps} iterations"
+        elif self.since == self.patience:
+            self.stalls()
+        else:
+            return True
+        return False
+
+    def stalls(self) -> None:
+        """Record that no further step is possible."""
+        self.reason = f"no further progress after {max(len(self.history) - 1, 0)} iterations"
+
+    def attempt(self, values: dict[str, Any], duals: dict[str, Any]) -> Attempt:
+        """Return the outcome, with the values and multipliers computed from the best point."""
+        return Attempt(
+            self.status,
+            self.reason,
+            values,
+            duals,
+            solve_seconds=self.seconds,
+            iterations=max(len(self.history) - 1, 0),
+            history=tuple(self.history),
+        )
+
+
+def without_answer(ended: Ended) -> Attempt:
+    """Return the outcome of work that ended at a limit or in failure."""
+    status = Status.ERROR if ended.limit is None else Status.LIMIT
+    return Attempt(status, str(ended.limit or ended.failure), solve_seconds=ended.seconds)
+
+
+def resources_of(ended: Ended, limits: Limits, isolated: bool) -> Resources:
+    """Return what the work ran on."""
+    threads = limits.threads or (available_threads() if isolated else threads_in_use())
+    return Resources(threads, isolated, ended.megabytes)

@@ -11,7 +11,7 @@ import cvxpy as cp
 import numpy as np
 
 from ..errors import SolverUnavailable
-from ..model.declaration import Declaration
+from ..model.declared import Declaration
 from ..model.tables import Table
 from ..programs.status import DEFAULT_ACCURACY
 from .catalogue import (

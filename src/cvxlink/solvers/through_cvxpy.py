@@ -9,7 +9,7 @@ import threading
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext, redirect_stdout
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Any
 
@@ -17,12 +17,15 @@ import cvxpy as cp
 import numpy as np
 
 from ..errors import SolverUnavailable
-from ..model.declaration import Declaration
+from ..model.declared import Declaration
 from ..numerics.matrices import joined_multipliers
+from ..numerics.threads import on_threads
+from ..programs.base import Program
 from ..programs.status import Status
 from .catalogue import SOLVERS, SolverNotes, capable_solvers, takes_squares
 from .executables import COMMAND_LINE
-from .route import Attempt
+from .isolation import Ended, Limits, run_isolated
+from .route import Attempt, resources_of, without_answer
 
 STATUSES = {
     cp.OPTIMAL: Status.OPTIMAL,
@@ -195,3 +198,21 @@ def _raise_if_unavailable(raw: RawResult, solver: str) -> None:
         "could not be reduced" in lowered or "not supported" in lowered or "cannot solve" in lowered
     ):
         raise SolverUnavailable(f"{solver} cannot take this program ({message}); try one of {', '.join(raw.capable)}")
+
+
+def run_solver(
+    program: Program, solver: str, options: Mapping[str, Any], limits: Limits, isolated: bool, verbose: bool
+) -> Attempt:
+    """Run a solver on a declared program."""
+    start = perf_counter()
+    declaration = program.declaration
+    declare_seconds = perf_counter() - start
+    arguments = declaration, solver, dict(options), verbose
+    if isolated:
+        ended = run_isolated(call_cvxpy, arguments, limits, solver, verbose)
+    else:
+        with on_threads(limits.threads):
+            ended = Ended(call_cvxpy(*arguments))
+    attempt = interpreted(ended.answer, solver) if ended.answer is not None else without_answer(ended)
+    compile_seconds = declare_seconds + attempt.compile_seconds
+    return replace(attempt, compile_seconds=compile_seconds, resources=resources_of(ended, limits, isolated))

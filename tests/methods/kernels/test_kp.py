@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import cvxlink as cl
 from cvxlink.numerics.matrices import Arrays, Congruence
-from cvxlink.programs.from_declaration import read_linear_sdp
+from cvxlink.programs.declared import read_linear_sdp
 from helpers import SOLVERS
 from helpers.formulations import RewrittenPCP
 from helpers.graphs import path_graph, random_graph, random_points, star_graph

@@ -118,7 +118,7 @@ def test_a_further_link_never_lowers_the_optimum(small_pcp, small_iris):
 
 
 def test_contradictory_links_never_reach_a_solver(monkeypatch):
-    from cvxlink.solvers import execution as backend
+    from cvxlink.solvers import through_cvxpy as backend
 
     monkeypatch.setattr(backend, "call_cvxpy", lambda *_: pytest.fail("a solver was called"))
     with pytest.raises(cl.InconsistentLinks) as caught:

@@ -12,7 +12,7 @@ import numpy as np
 
 from ... import terms
 from ...data.link_weights import as_link_values, on_links
-from ...engine.learnt import Learnt
+from ...engine.formulation import Learnt
 from ...engine.problem import Problem
 from ...model.about import About
 from ...numerics.checks import as_count

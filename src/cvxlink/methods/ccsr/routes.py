@@ -16,8 +16,7 @@ import numpy as np
 import scipy.linalg
 
 from ...numerics.threads import threads_for
-from ...solvers.iteration import Iteration
-from ...solvers.route import Attempt, Route, Settings
+from ...solvers.route import Attempt, Iteration, Route, Settings
 from .fitted_products import FittedProducts, svec_basis
 
 # A step factorises a dense matrix of order m(m+1)/2.

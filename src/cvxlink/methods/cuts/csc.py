@@ -14,7 +14,7 @@ from ... import terms
 from ...data.constraint_matrices import as_constraint_matrix, scaled_by
 from ...data.graph import Graph
 from ...data.links import Links
-from ...engine.learnt import Learnt
+from ...engine.formulation import Learnt
 from ...engine.problem import Problem
 from ...errors import InfeasibleProblem, InvalidInput
 from ...model.about import About

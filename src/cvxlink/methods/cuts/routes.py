@@ -22,8 +22,7 @@ import numpy as np
 from ...errors import FormUnavailable
 from ...numerics.threads import threads_for
 from ...programs.status import Status
-from ...solvers.iteration import Iteration
-from ...solvers.route import Attempt, Route, Settings
+from ...solvers.route import Attempt, Iteration, Route, Settings
 from .constrained_cut import ConstrainedCut
 from .generalised_eigenvectors import generalised_eigenvectors
 from .stationary_cuts import StationaryCuts

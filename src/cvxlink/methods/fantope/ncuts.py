@@ -12,7 +12,7 @@ import numpy as np
 from ... import terms
 from ...data.graph import Graph
 from ...data.links import Links
-from ...engine.learnt import Learnt
+from ...engine.formulation import Learnt
 from ...engine.problem import Problem
 from ...errors import InvalidInput
 from ...model.about import About

@@ -12,7 +12,7 @@ import numpy as np
 
 from ... import terms
 from ...data.constraint_matrices import scaled_by
-from ...engine.learnt import Learnt
+from ...engine.formulation import Learnt
 from ...errors import InvalidInput
 from ...model.about import About
 from ...numerics.checks import as_count, as_positive

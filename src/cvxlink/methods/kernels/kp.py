@@ -8,7 +8,7 @@ from typing import Any
 import cvxpy as cp
 
 from ... import terms
-from ...engine.learnt import Learnt
+from ...engine.formulation import Learnt
 from ...errors import InvalidInput
 from ...model.about import About
 from ...numerics.checks import as_flag

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ... import terms
-from ...engine.learnt import Learnt
+from ...engine.formulation import Learnt
 from ...numerics.checks import as_fraction
 from ...numerics.matrices import Arrays
 from ...programs.declared import SpecialProgram

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ...engine.learnt import Learnt
+from ...engine.formulation import Learnt
 from ...model.about import About
 from ...numerics.matrices import Arrays
 from ...programs.declared import SpecialProgram

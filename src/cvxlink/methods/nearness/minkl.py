@@ -15,7 +15,7 @@ from ... import terms
 from ...data.graph import Graph
 from ...data.link_weights import as_link_values, on_links
 from ...data.links import Links
-from ...engine.learnt import Learnt
+from ...engine.formulation import Learnt
 from ...engine.problem import Problem
 from ...errors import InvalidInput
 from ...model.about import About

@@ -22,8 +22,7 @@ import scipy.linalg
 
 from ...numerics.threads import threads_for
 from ...programs.status import Status
-from ...solvers.iteration import Iteration
-from ...solvers.route import Attempt, Route, Settings
+from ...solvers.route import Attempt, Iteration, Route, Settings
 from .nearness import Nearness, shrunk
 
 # The Newton system is dense in the multipliers.

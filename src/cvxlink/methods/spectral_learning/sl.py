@@ -10,7 +10,7 @@ import cvxpy as cp
 import numpy as np
 
 from ... import terms
-from ...engine.learnt import Learnt
+from ...engine.formulation import Learnt
 from ...errors import InconsistentLinks
 from ...model.about import About
 from ...numerics.matrices import Arrays

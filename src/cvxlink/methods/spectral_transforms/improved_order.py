@@ -9,7 +9,7 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 
-from ...engine.learnt import Learnt
+from ...engine.formulation import Learnt
 from ...errors import CvxlinkError
 from ...model.about import About
 from ...numerics.matrices import Arrays, Congruence
