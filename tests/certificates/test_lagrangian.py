@@ -61,7 +61,7 @@ def test_without_multipliers_there_is_no_bound_and_the_certificate_says_why():
     program, _ = PROGRAMS["hinge"]
     values = dict(_solved("hinge").values)
     assert cl.certify(program, values).lower_bound is None
-    assert "no multipliers of 'unit'" in cl.certify(program, values).basis
+    assert "no multipliers for 'unit'" in cl.certify(program, values).basis
     misfit = cl.certify(program, values, {"unit": np.zeros(3), "psd": np.eye(5)})
     assert misfit.lower_bound is None and "must be" in misfit.basis and "finite numbers" in misfit.basis
 

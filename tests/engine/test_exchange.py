@@ -257,8 +257,8 @@ def test_a_program_cut_short_anywhere_is_refused(tmp_path, flowers, name):
     ("old", "new", "says"),
     [
         ("3 1 2 2 -2", "3 1 2", "line 12.*cut short"),
-        ("3 1 2 2 -2", "4 1 2 2 -2", "line 12.*no entry"),
-        ("3 1 2 2 -2", "3 2 2 2 -2", "line 12.*no entry"),
+        ("3 1 2 2 -2", "4 1 2 2 -2", "line 12.*not an entry"),
+        ("3 1 2 2 -2", "3 2 2 2 -2", "line 12.*not an entry"),
         ("48, -8, 20", "48, -8", "3 variables|costs|numbers"),
         ("48, -8, 20", "48, x, 20", "line 5.*should be numbers"),
         ("   1  =  nBLOCK", "   2  =  nBLOCK", "sizes of 2 blocks"),
@@ -433,9 +433,9 @@ def test_cbf_by_hand(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
-        ("0 1.0\nHCOORD", "-1 1.0\nHCOORD", "no place"),
-        ("0 1.0\nHCOORD", "0.7 1.0\nHCOORD", "no place"),
-        ("0 0 1 1 1.0", "-1 0 1 1 1.0", "no place"),
+        ("0 1.0\nHCOORD", "-1 1.0\nHCOORD", "there is no entry"),
+        ("0 1.0\nHCOORD", "0.7 1.0\nHCOORD", "there is no entry"),
+        ("0 0 1 1 1.0", "-1 0 1 1 1.0", "there is no entry"),
         ("0 0 1 1 1.0", "0 0 0 0 1.0", "second time"),
         ("0 1 0 1.0", "0 0 1 1.0", "lower triangle"),
         ("HCOORD\n2", "HCOORD\n-1", "between 0 and"),

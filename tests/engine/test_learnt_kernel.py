@@ -153,7 +153,7 @@ def test_without_connecting_a_point_nobody_reaches_is_an_error(online):
     graph = cl.Graph.knn(X, n_neighbors=3, symmetrize="mutual", connect=False)
     links = cl.Links(20, must=[(int(np.flatnonzero(graph.components == c)[0]), i) for c, i in ()], cannot=[(0, 1)])
     solution = cl.PCP(graph, links).solve()
-    with pytest.raises(cl.InvalidInput, match="the 1 points 20 has no known"):
+    with pytest.raises(cl.InvalidInput, match="the point 20 has no known"):
         solution.extend([[50.0, 50, 50]], online=online)
     with pytest.raises(cl.InvalidInput, match="new point 1 is so far from the old points that no edge joins them"):
         extension.extend(solution, [X[0], [50.0, 50, 50]], alone=True)

@@ -127,7 +127,7 @@ def test_to_cvxpy_is_a_plain_problem(soft):
         ("variables", {"K": np.eye(2)}, "'K' is not a cvxpy.Variable"),
         ("objective", 3, "cvxpy.Minimize"),
         ("constraints", [True], "constraints by name"),
-        ("constraints", {"unit": True}, "'unit' holds True"),
+        ("constraints", {"unit": True}, "'unit' contains True"),
     ],
 )
 def test_malformed_declarations_are_named(part, returns, says):

@@ -133,7 +133,7 @@ def test_without_an_upper_bound_violations_are_weighed_by_their_multipliers(smal
 
     problem = RewrittenPCP(small_pcp, equal_rows)
     optimum = small_pcp.solve(solver="CLARABEL").value
-    assert "seen" in cl.Contraction().refuses(problem)
+    assert "visibly forced together" in cl.Contraction().refuses(problem)
     for solver in ("CLARABEL", "SDPA"):
         solution = problem.solve(solver=solver, form="declared", strict=False)
         wrong = abs(solution.value - optimum) / (1 + optimum) > 1e-4

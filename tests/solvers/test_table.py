@@ -46,7 +46,7 @@ def test_copts_wrong_answer_to_logarithms_is_noticed(table):
 def test_a_solver_that_is_wrong_is_noticed(monkeypatch):
     declaration, optimum = solver_table.SMOKE["semidefinite"]()
     monkeypatch.setitem(solver_table.SMOKE, "semidefinite", lambda: (declaration, optimum + 2e-4))
-    assert solver_table._verdicts("CLARABEL")["semidefinite"].startswith("wrong, 0.27346 where 0.27366 is right")
+    assert solver_table._verdicts("CLARABEL")["semidefinite"].startswith("wrong: 0.27346 instead of 0.27366")
     assert solver_table._verdicts("CLARABEL")["quadratic"] == "yes"
 
 

@@ -107,7 +107,7 @@ def lower_bound(
             least, limit = _least_over_ball(G, name, point[name], variable, lagrangian.rough[name])
         total += least
         limits += [limit] if limit else []
-    basis = "from the Lagrangian, with the conic form of nonlinear terms"
+    basis = "Lagrange bound, from the multipliers and the conic form of nonlinear terms"
     basis = f"{basis}; for all points with {' and '.join(limits)}" if limits else basis
     return Bound(float(total), basis, lagrangian.worth, min(1.0, costs.largest_cost or 1.0))
 

@@ -153,7 +153,7 @@ class _Reader:
                 self.numbers(1)
             elif name == "OBJSENSE":
                 if self.next() != "MIN":
-                    raise self.fail("only minimisation is supported")
+                    raise self.fail("only programs that minimise are supported")
             elif name == "VAR":
                 m = self.cones("F")
             elif name == "CON":
