@@ -3,19 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Self
 
 
-class CvxlinkError(Exception):
-    """The root of every error this package raises.
+class AboutArgument(Exception):
+    """An error or a warning that knows which argument it is about.
+
+    The command line has options instead of arguments, and gets its sentences from :meth:`worded`.
 
     Attributes
     ----------
     argument : str or None
-        The argument the error is about, where it is about one.
+        The argument, where it is about one.
     """
 
     argument: str | None = None
+    _around: tuple[str, str] | None = None  # the message before and after the name of the argument, where it names it
+
+    @classmethod
+    def about(cls, argument: str, problem: str) -> Self:
+        """Return an error that begins with the argument: "sigma must be positive"."""
+        return cls._naming(argument, "", f" {problem}")
+
+    @classmethod
+    def asking_for(cls, argument: str, problem: str) -> Self:
+        """Return an error that ends by asking for an argument: "the links contradict each other; give n_clusters"."""
+        return cls._naming(argument, f"{problem}; give ", "")
+
+    @classmethod
+    def _naming(cls, argument: str, before: str, after: str) -> Self:
+        error = cls(f"{before}{argument}{after}")
+        error.argument, error._around = argument, (before, after)
+        return error
+
+    def worded(self, names: Mapping[str, str]) -> str:
+        """Return the message, with another name for the argument it names if ``names`` has one."""
+        if self._around is None or self.argument not in names:
+            return str(self)
+        return names[self.argument].join(self._around)
+
+
+class CvxlinkError(AboutArgument):
+    """The root of every error this package raises."""
 
 
 class InvalidInput(CvxlinkError, ValueError):
@@ -49,7 +78,7 @@ class InconsistentLinks(InvalidInput):
         links, remedy = "must-links", "remove the cannot-link or one of these must-links"
         if self.labels:
             links, remedy = "must-links and equal labels", "one of these links or labels is wrong"
-        super().__init__(f"points {pair[0]} and {pair[1]} {wrong}, but {links} join them: {chain}; {remedy}")
+        super().__init__(f"points {pair[0]} and {pair[1]} {wrong}, but {links} join them: {chain}; {remedy}", "links")
 
     def __reduce__(self) -> tuple:
         return type(self), (self.pair, self.path, self.labels)
@@ -68,11 +97,13 @@ class ReductionRefused(CvxlinkError):
 
 
 class FormUnavailable(CvxlinkError):
-    """The problem has no form of that name; the message lists those it has."""
+    """The problem has no form of that name; the message lists the forms it has."""
 
 
 class SolverUnavailable(CvxlinkError):
     """The solver is not installed, has no licence, or cannot take this kind of program."""
+
+    argument = "solver"
 
     def __init__(self, message: str, needs_licence: bool = False) -> None:
         super().__init__(message)
@@ -84,7 +115,7 @@ class InvalidFile(CvxlinkError):
 
 
 class DataUnavailable(CvxlinkError):
-    """A data set is not at hand; the message says where it can be had."""
+    """A data set is not available here; the message says where to get it."""
 
 
 class MissingDependency(CvxlinkError, ImportError):
@@ -105,13 +136,13 @@ class SolveFailed(CvxlinkError):
         self.solution = solution
 
 
-class InaccurateWarning(UserWarning):
+class InaccurateWarning(AboutArgument, UserWarning):
     """An answer was returned, and its certificate shows it is less accurate than asked for."""
 
 
-class LinkWarning(UserWarning):
+class LinkWarning(AboutArgument, UserWarning):
     """A clustering cannot, or does not, respect all links."""
 
 
-class ClippedWarning(UserWarning):
+class ClippedWarning(AboutArgument, UserWarning):
     """Some numbers were outside the range a formula is meant for, and were moved to its end."""
