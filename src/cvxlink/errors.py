@@ -18,29 +18,34 @@ class AboutArgument(Exception):
     """
 
     argument: str | None = None
-    _around: tuple[str, str] | None = None  # the message before and after the name of the argument, where it names it
+    # The arguments that the message names, and what it says before and after them.
+    _named: tuple[str, ...] = ()
+    _around: tuple[str, str] = ("", "")
 
     @classmethod
     def about(cls, argument: str, problem: str) -> Self:
-        """Return an error that begins with the argument: "sigma must be positive"."""
-        return cls._naming(argument, "", f" {problem}")
+        """Return an error that begins with an argument: "sigma must be positive"."""
+        return cls._naming((argument,), "", f" {problem}")
 
     @classmethod
-    def asking_for(cls, argument: str, problem: str) -> Self:
-        """Return an error that ends by asking for an argument: "the links contradict each other; give n_clusters"."""
-        return cls._naming(argument, f"{problem}; give ", "")
+    def asking_for(cls, problem: str, *arguments: str, instead: str = "") -> Self:
+        """Return an error that asks for one of some arguments: "the links contradict one another; give n_clusters".
+
+        ``instead`` is another remedy, which comes first.
+        """
+        return cls._naming(arguments, f"{problem}; {instead and f'{instead}, or '}give ", "")
 
     @classmethod
-    def _naming(cls, argument: str, before: str, after: str) -> Self:
-        error = cls(f"{before}{argument}{after}")
-        error.argument, error._around = argument, (before, after)
+    def _naming(cls, arguments: tuple[str, ...], before: str, after: str) -> Self:
+        error = cls(f"{before}{' or '.join(arguments)}{after}")
+        error.argument, error._named, error._around = arguments[0], arguments, (before, after)
         return error
 
     def worded(self, names: Mapping[str, str]) -> str:
-        """Return the message, with another name for the argument it names if ``names`` has one."""
-        if self._around is None or self.argument not in names:
+        """Return the message with other names for the arguments it names, where ``names`` has any."""
+        if not self._named:
             return str(self)
-        return names[self.argument].join(self._around)
+        return " or ".join(names.get(argument, argument) for argument in self._named).join(self._around)
 
 
 class CvxlinkError(AboutArgument):

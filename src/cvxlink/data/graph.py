@@ -301,7 +301,8 @@ def _width(sigma: float | str, distances: np.ndarray) -> float:
         width = float(distances.mean()) if distances.size else 1.0
         if width == 0:
             raise InvalidInput.asking_for(
-                "sigma", "these points coincide with their neighbours, so the mean distance is zero and no width"
+                "these points coincide with their neighbours, so their mean distance, the default width, is zero",
+                "sigma",
             )
         return width
     try:

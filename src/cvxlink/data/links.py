@@ -34,7 +34,7 @@ class Links:
 
     Notes
     -----
-    Links may contradict each other, because some methods treat them as soft. Methods that enforce links call
+    Links may contradict one another, because some methods treat them as soft. Methods that enforce links call
     :meth:`require_consistent` before anything else.
     """
 
@@ -215,7 +215,7 @@ class Links:
     # ------------------------------------------------------------------ labels
 
     def with_labels(self, labels: Any) -> Links:
-        """Return these links and the links that follow from labels (-1: unknown); raise if they contradict each other.
+        """Return these links and the links that follow from labels (-1: unknown); raise if they contradict one another.
 
         :class:`InconsistentLinks` carries the witness: the pair that must not be together, by a cannot-link or by two
         labels, and a shortest chain of must-links and equal labels between its ends.
