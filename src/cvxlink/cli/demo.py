@@ -100,7 +100,7 @@ def _table(results: dict, y: object) -> Table:
         table.add_column(name, justify="right")
     for (form, solver), result in sorted(results.items(), key=lambda item: (item[0][1], item[0][0])):
         if isinstance(result, SolverUnavailable):
-            table.add_row(solver, "", "no licence" if "licence" in str(result) else "unavailable")
+            table.add_row(solver, "", "no licence" if result.needs_licence else "unavailable")
             continue
         seconds = f"{result.timings.total:.2f} s"
         if result.certificate is None:

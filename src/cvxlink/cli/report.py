@@ -15,7 +15,7 @@ from ..engine.plan import Plan
 from ..engine.solution import Solution
 from ..errors import InconsistentLinks
 from ..numerics.checks import is_known
-from .cluster import Explanation, Outcome, OwnData
+from .cluster import Explanation, Outcome, PointsAndLinks
 
 SHOWN = 5
 WIDTH = 12
@@ -117,7 +117,7 @@ def _aligned(said: list[tuple[str, str]]) -> str:
     return "\n".join(f"{head:<{WIDTH}}{text}".rstrip() for head, (_, text) in zip(heads, said, strict=True))
 
 
-def _about_data(data: OwnData) -> Iterator[tuple[str, str]]:
+def _about_data(data: PointsAndLinks) -> Iterator[tuple[str, str]]:
     n, d = data.X.shape
     yield "data", f"{data.file.where}: {_counted(n, 'point')}, {_counted(d, 'feature')} ({_first(data.file.features)})"
     if data.standardized:
@@ -242,7 +242,7 @@ def _certificate_as_json(certificate: Certificate) -> dict[str, Any]:
     return {name: getattr(certificate, name) for name in (*names, *others)}
 
 
-def _data_as_json(data: OwnData) -> dict[str, Any]:
+def _data_as_json(data: PointsAndLinks) -> dict[str, Any]:
     n, d = data.X.shape
     return {
         "file": data.file.where,
