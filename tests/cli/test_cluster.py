@@ -146,8 +146,11 @@ def test_labels_in_a_column_name_the_clusters(folder):
 
 def test_without_links_it_says_how_many_labels_there_are(folder):
     labelled = run("cluster", *FULL, "--label-column", "known").stderr
-    assert "links       none but those that follow from 12 labels" in labelled and "give some" not in labelled
-    assert "links       none; --links, --must and --cannot, or --label-column give some" in run("cluster", *FULL).stderr
+    assert "links       only those that follow from 12 labels" in labelled and "give some" not in labelled
+    assert (
+        "links       none; give some with --links, --must and --cannot, or --label-column"
+        in run("cluster", *FULL).stderr
+    )
 
 
 def test_ignored_columns_are_not_used(folder):
