@@ -42,10 +42,16 @@ class AboutArgument(Exception):
         return error
 
     def worded(self, names: Mapping[str, str]) -> str:
-        """Return the message with other names for the arguments it names, where ``names`` has any."""
+        """Return the message with other names for the arguments it names, where ``names`` has any.
+
+        Where ``argument`` has been set to another one that holds the named one, its name comes first: "--option mu".
+        """
         if not self._named:
             return str(self)
-        return " or ".join(names.get(argument, argument) for argument in self._named).join(self._around)
+        called = [names.get(name, name) for name in self._named]
+        if self.argument is not None and self.argument not in self._named:
+            called = [f"{names.get(self.argument, '')} {name}".lstrip() for name in self._named]
+        return " or ".join(called).join(self._around)
 
 
 class CvxlinkError(AboutArgument):

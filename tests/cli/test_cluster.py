@@ -304,6 +304,9 @@ PYTHON = re.compile(r"\w=\S|\w\(\)|n_\w+|must_link|cannot_link|\by\b|presolve|cv
         ),
         ("plain.csv --links links.csv --neighbors 99", 0, "--neighbors is 99, but each point has only 59 others"),
         ("plain.csv --links links.csv --sigma wide", 1, "--sigma must be 'mean' or a positive number"),
+        ("plain.csv --links links.csv --sigma -3", 1, "--sigma must be 'mean' or a positive number"),
+        ("labelled.csv --label-column l --method cscgfhf --option sigma=-3", 1, "--option sigma must be a positive"),
+        ("plain.csv --links links.csv --method srcp --option mu=0", 1, "--option mu must be a positive number, not 0"),
         ("same.csv --links few.csv", 1, "their mean distance, the default width, is zero; give --sigma"),
         ("plain.csv --method magic", 1, "; `cvxlink methods` describes them"),
         ("plain.csv --links links.csv --method ncuts", 0, "choose a method that uses them, such as KP"),
@@ -323,6 +326,7 @@ PYTHON = re.compile(r"\w=\S|\w\(\)|n_\w+|must_link|cannot_link|\by\b|presolve|cv
 def test_the_command_speaks_of_options_not_of_python(folder, arguments, code, says):
     (folder / "one.csv").write_text("a,b\n1,2\n")
     (folder / "same.csv").write_text("1,2\n" * 9)
+    (folder / "labelled.csv").write_text("a,b,l\n" + "".join(f"{k},{k % 7},{k % 3 // 2}\n" for k in range(20)))
     (folder / "few.csv").write_text("0,1,must\n")
     (folder / "apart.csv").write_text("0,20,cl\n20,40,cl\n0,40,cl\n")
     (folder / "bad.csv").write_text("0,1,ml\n1,2,ml\n0,2,cl\n")

@@ -528,7 +528,7 @@ def test_what_is_wrong_is_said_in_a_sentence(blobs, options, given, words):
         ({"symmetrize": "no"}, {}, "symmetrize"),
         ({"affinity": "cosine"}, {}, "affinity"),
         ({"method_options": "mu"}, {}, "method_options"),
-        ({"method": "srcp", "method_options": {"mu": -1}}, {}, "mu"),
+        ({"method": "srcp", "method_options": {"mu": -1}}, {}, "method_options"),
         ({"solver": "nosuch"}, {}, "solver"),
         ({"random_state": "seed"}, {}, "random_state"),
         ({}, {"X": np.full((60, 2), np.nan)}, "X"),

@@ -24,7 +24,7 @@ from ..methods.table import method
 from ..numerics.checks import as_count, real_array
 from ..programs.status import DEFAULT_ACCURACY
 from ..solvers.route import Progress
-from .supervision import Supervision, takes_either
+from .supervision import Supervision, argument_names, takes_either
 
 AFFINITIES = ("knn", "rbf", "precomputed")
 _CHECKS_OF_ONE_CLUSTER = (
@@ -296,7 +296,9 @@ class ConstrainedClustering(ClusterMixin, BaseEstimator):
         all_links = known.links_for(chosen)
         asked = self.n_clusters
         k = known.n_clusters(all_links) if asked is None else as_count(asked, "n_clusters", 1, n)
-        problem = chosen.make(self._graph(X), all_links, known.labels_for(chosen, k), k, **options)
+        graph, labels = self._graph(X), known.labels_for(chosen, k)
+        with argument_names(dict.fromkeys(options, "method_options")):
+            problem = chosen.make(graph, all_links, labels, k, **options)
         found = getattr(problem, "n_clusters", k)
         if found != k:
             raise InvalidInput(

@@ -125,7 +125,7 @@ def _as_links(links: Any, n: int) -> Links:
                 f"must be Links or a signed {n} × {n} matrix, not something of the shape {shape}; pairs go to "
                 f"must_link and cannot_link",
             )
-        with _naming({"Q": "links"}):
+        with argument_names({"Q": "links"}):
             return Links.from_matrix(links)
     if links.n != n:
         raise InvalidInput(f"there are {n} points, but the links are on {links.n}", "links")
@@ -133,13 +133,13 @@ def _as_links(links: Any, n: int) -> Links:
 
 
 def _links_of_pairs(n: int, must_link: Any, cannot_link: Any) -> Links:
-    with _naming({"must": "must_link", "cannot": "cannot_link"}):
+    with argument_names({"must": "must_link", "cannot": "cannot_link"}):
         return Links(n, () if must_link is None else must_link, () if cannot_link is None else cannot_link)
 
 
 @contextmanager
-def _naming(names: Mapping[str, str]) -> Iterator[None]:
-    """Let errors speak of the arguments of ``fit``."""
+def argument_names(names: Mapping[str, str]) -> Iterator[None]:
+    """Let errors be about the arguments of the estimator instead of those of what it calls."""
     try:
         yield
     except InvalidInput as error:
