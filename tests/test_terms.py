@@ -120,7 +120,7 @@ def test_a_mixture_of_terms_and_other_expressions_prints_both():
     ("wrong", "words"),
     [
         (lambda K: terms.soft_must_links(K, LINKS, weight=-1.0), "weight must be zero or more"),
-        (lambda K: terms.soft_cannot_links(K, LINKS, weight={(0, 1): 1.0}), "no such link"),
+        (lambda K: terms.soft_cannot_links(K, LINKS, weight={(0, 1): 1.0}), "not one of these links"),
         (lambda K: terms.soft_cannot_links(K, LINKS, margin="wide"), "margin must be a finite number"),
         (lambda K: terms.balance(K, 5), "n_clusters must be between 1 and 4"),
         (lambda K: terms.balance(K, 2, slack=-0.1), "slack must be zero or more"),

@@ -3,19 +3,59 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Self
 
 
-class CvxlinkError(Exception):
-    """The root of every error this package raises.
+class AboutArgument(Exception):
+    """An error or a warning that knows which argument it is about.
+
+    The command line has options instead of arguments, and gets its sentences from :meth:`worded`.
 
     Attributes
     ----------
     argument : str or None
-        The argument the error is about, where it is about one.
+        The argument, where it is about one.
     """
 
     argument: str | None = None
+    # The arguments that the message names, and what it says before and after them.
+    _named: tuple[str, ...] = ()
+    _around: tuple[str, str] = ("", "")
+
+    @classmethod
+    def about(cls, argument: str, problem: str) -> Self:
+        """Return an error that begins with an argument: "sigma must be positive"."""
+        return cls._naming((argument,), "", f" {problem}")
+
+    @classmethod
+    def asking_for(cls, problem: str, *arguments: str, instead: str = "") -> Self:
+        """Return an error that asks for one of some arguments: "the links contradict one another; give n_clusters".
+
+        ``instead`` is another remedy, which comes first.
+        """
+        return cls._naming(arguments, f"{problem}; {instead and f'{instead}, or '}give ", "")
+
+    @classmethod
+    def _naming(cls, arguments: tuple[str, ...], before: str, after: str) -> Self:
+        error = cls(f"{before}{' or '.join(arguments)}{after}")
+        error.argument, error._named, error._around = arguments[0], arguments, (before, after)
+        return error
+
+    def worded(self, names: Mapping[str, str]) -> str:
+        """Return the message with other names for the arguments it names, where ``names`` has any.
+
+        Where ``argument`` has been set to another one that holds the named one, its name comes first: "--option mu".
+        """
+        if not self._named:
+            return str(self)
+        called = [names.get(name, name) for name in self._named]
+        if self.argument is not None and self.argument not in self._named:
+            called = [f"{names.get(self.argument, '')} {name}".lstrip() for name in self._named]
+        return " or ".join(called).join(self._around)
+
+
+class CvxlinkError(AboutArgument):
+    """The root of every error this package raises."""
 
 
 class InvalidInput(CvxlinkError, ValueError):
@@ -49,7 +89,7 @@ class InconsistentLinks(InvalidInput):
         links, remedy = "must-links", "remove the cannot-link or one of these must-links"
         if self.labels:
             links, remedy = "must-links and equal labels", "one of these links or labels is wrong"
-        super().__init__(f"points {pair[0]} and {pair[1]} {wrong}, but {links} join them: {chain}; {remedy}")
+        super().__init__(f"points {pair[0]} and {pair[1]} {wrong}, but {links} join them: {chain}; {remedy}", "links")
 
     def __reduce__(self) -> tuple:
         return type(self), (self.pair, self.path, self.labels)
@@ -68,11 +108,13 @@ class ReductionRefused(CvxlinkError):
 
 
 class FormUnavailable(CvxlinkError):
-    """The problem has no form of that name; the message lists those it has."""
+    """The problem has no form of that name; the message lists the forms it has."""
 
 
 class SolverUnavailable(CvxlinkError):
     """The solver is not installed, has no licence, or cannot take this kind of program."""
+
+    argument = "solver"
 
     def __init__(self, message: str, needs_licence: bool = False) -> None:
         super().__init__(message)
@@ -84,7 +126,7 @@ class InvalidFile(CvxlinkError):
 
 
 class DataUnavailable(CvxlinkError):
-    """A data set is not at hand; the message says where it can be had."""
+    """A data set is not available here; the message says where to get it."""
 
 
 class MissingDependency(CvxlinkError, ImportError):
@@ -105,13 +147,13 @@ class SolveFailed(CvxlinkError):
         self.solution = solution
 
 
-class InaccurateWarning(UserWarning):
+class InaccurateWarning(AboutArgument, UserWarning):
     """An answer was returned, and its certificate shows it is less accurate than asked for."""
 
 
-class LinkWarning(UserWarning):
+class LinkWarning(AboutArgument, UserWarning):
     """A clustering cannot, or does not, respect all links."""
 
 
-class ClippedWarning(UserWarning):
+class ClippedWarning(AboutArgument, UserWarning):
     """Some numbers were outside the range a formula is meant for, and were moved to its end."""

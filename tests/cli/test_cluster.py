@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
+import inspect
 import io
 import json
 import re
@@ -10,6 +12,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+import typer
 from sklearn.metrics import adjusted_rand_score
 from sklearn.preprocessing import StandardScaler
 from typer.testing import CliRunner
@@ -17,7 +20,7 @@ from typer.testing import CliRunner
 import cvxlink as cl
 from cvxlink.cli import app
 from cvxlink.cli.report import closure_counts
-from cvxlink.cli.words import as_options
+from cvxlink.cli.wording import OPTIONS, remedy, sentence
 from cvxlink.estimator.constrained_clustering import ConstrainedClustering
 from cvxlink.programs.status import Status
 
@@ -61,6 +64,13 @@ def folder(tmp_path, monkeypatch):
     np.savetxt("must.csv", LINKS.must + 1, fmt="%d")
     np.savetxt("cannot.csv", LINKS.cannot + 1, fmt="%d", delimiter=";")
     return tmp_path
+
+
+def options_of(command: str) -> set[str]:
+    """Return the options of a command, of the library of instances too."""
+    group = typer.main.get_command(app)
+    commands = {**group.commands, **group.commands["problems"].commands}
+    return {option for parameter in commands[command].params for option in parameter.opts}
 
 
 def table(text: str) -> list[dict[str, str]]:
@@ -136,8 +146,11 @@ def test_labels_in_a_column_name_the_clusters(folder):
 
 def test_without_links_it_says_how_many_labels_there_are(folder):
     labelled = run("cluster", *FULL, "--label-column", "known").stderr
-    assert "links       none but those that follow from 12 labels" in labelled and "give some" not in labelled
-    assert "links       none; --links, --must and --cannot, or --label-column give some" in run("cluster", *FULL).stderr
+    assert "links       only those that follow from 12 labels" in labelled and "give some" not in labelled
+    assert (
+        "links       none; give some with --links, --must and --cannot, or --label-column"
+        in run("cluster", *FULL).stderr
+    )
 
 
 def test_ignored_columns_are_not_used(folder):
@@ -276,28 +289,44 @@ PYTHON = re.compile(r"\w=\S|\w\(\)|n_\w+|must_link|cannot_link|\by\b|presolve|cv
     ("arguments", "code", "says"),
     [
         ("one.csv", 1, "one.csv has one point; clustering needs at least two"),
-        ("plain.csv --links few.csv --method gfhf", 1, "give --label-column, or cannot-links between points"),
-        ("plain.csv", 0, "give --links, or --must and --cannot, or --label-column"),
+        (
+            "plain.csv --links few.csv --method gfhf",
+            1,
+            "add cannot-links between points of every two clusters, or give --label-column",
+        ),
+        ("plain.csv", 0, "give --links (or --must and --cannot) or --label-column"),
         ("plain.csv --links links.csv --clusters 99", 1, "--clusters must be between 1 and 60, not 99"),
         ("plain.csv --links bad.csv --method ccsr", 1, "how many clusters there are; give --clusters"),
-        ("plain.csv --links apart.csv --method gfhf --clusters 2", 1, "at least 3 classes, and --clusters is 2"),
-        ("plain.csv --links links.csv --neighbors 99", 0, "--neighbors is 99, and each point has 59 others"),
+        (
+            "plain.csv --links apart.csv --method gfhf --clusters 2",
+            1,
+            "--clusters is 2, but the points 0, 20, 40 are pairwise kept apart",
+        ),
+        ("plain.csv --links links.csv --neighbors 99", 0, "--neighbors is 99, but each point has only 59 others"),
         ("plain.csv --links links.csv --sigma wide", 1, "--sigma must be 'mean' or a positive number"),
-        ("same.csv --links few.csv", 1, "give --sigma a number"),
-        ("plain.csv --method magic", 1, "; `cvxlink methods` lists them"),
-        ("plain.csv --links links.csv --method ncuts", 0, "--method kp goes by them"),
-        ("plain.csv --links links.csv --method csc --route paper --clusters 3", 4, "--route exact is optimal"),
+        ("plain.csv --links links.csv --sigma -3", 1, "--sigma must be 'mean' or a positive number"),
+        ("labelled.csv --label-column l --method cscgfhf --option sigma=-3", 1, "--option sigma must be a positive"),
+        ("plain.csv --links links.csv --method srcp --option mu=0", 1, "--option mu must be a positive number, not 0"),
+        ("same.csv --links few.csv", 1, "their mean distance, the default width, is zero; give --sigma"),
+        ("plain.csv --method magic", 1, "; `cvxlink methods` describes them"),
+        ("plain.csv --links links.csv --method ncuts", 0, "choose a method that uses them, such as KP"),
+        (
+            "plain.csv --links links.csv --method csc --route paper --clusters 3",
+            4,
+            "try --route exact, or ask for less, --accuracy 1e-3",
+        ),
         ("plain.csv --links links.csv --method pcp --form low-rank", 1, "'low-rank' is a route, --route low-rank"),
         (
             "plain.csv --links links.csv --method pcp --solver CLARABEL --accuracy 1e-15",
             4,
-            "try another solver, or ask for less, --accuracy 1e-3 for example",
+            "try another --solver, or ask for less, --accuracy 1e-3 for example",
         ),
     ],
 )
 def test_the_command_speaks_of_options_not_of_python(folder, arguments, code, says):
     (folder / "one.csv").write_text("a,b\n1,2\n")
     (folder / "same.csv").write_text("1,2\n" * 9)
+    (folder / "labelled.csv").write_text("a,b,l\n" + "".join(f"{k},{k % 7},{k % 3 // 2}\n" for k in range(20)))
     (folder / "few.csv").write_text("0,1,must\n")
     (folder / "apart.csv").write_text("0,20,cl\n20,40,cl\n0,40,cl\n")
     (folder / "bad.csv").write_text("0,1,ml\n1,2,ml\n0,2,cl\n")
@@ -308,11 +337,26 @@ def test_the_command_speaks_of_options_not_of_python(folder, arguments, code, sa
 
 
 def test_remedies_speak_of_options_too():
-    for status in Status:
-        assert not PYTHON.search(as_options(status.remedy)), status
-    assert as_options("try another solver, form or route, presolve=True if it is off, or less") == (
-        "try another solver, form or route, or less"
+    solution = cl.PCP(cl.Graph.knn(X), LINKS).solve("CLARABEL")
+    for status in set(Status) - {Status.OPTIMAL}:
+        failed = dataclasses.replace(solution, status=status)
+        assert not PYTHON.search(remedy(failed)), status
+        assert sentence(cl.SolveFailed("look at Links.contradiction()", failed)) == (
+            f"{status.sentence} ({solution.reason}); {remedy(failed)}"
+        )
+    assert "try another --solver, --form or --route" in remedy(dataclasses.replace(solution, status=Status.ERROR))
+
+
+def test_arguments_become_options_that_exist():
+    known = {opt for name in ("cluster", "solve") for opt in options_of(name)}
+    assert {word for words in OPTIONS.values() for word in re.findall(r"--[a-z-]+", words)} <= known
+    taken = (
+        inspect.signature(ConstrainedClustering).parameters | inspect.signature(ConstrainedClustering.fit).parameters
     )
+    assert {*OPTIONS} - {"n_classes", "memory_limit"} <= {*taken}
+    for argument, option in OPTIONS.items():
+        assert sentence(cl.InvalidInput.about(argument, "must be less")) == f"{option} must be less"
+        assert sentence(cl.LinkWarning.asking_for("too few", argument)) == f"too few; give {option}"
 
 
 @pytest.mark.parametrize(
@@ -422,5 +466,5 @@ def test_ten_thousand_points_need_no_square_arrays(tmp_path, monkeypatch):
 
 def test_standard_input_is_read_once_and_takes_no_picture(folder):
     done = run("cluster", "-", "--links", "-", "--clusters", 3, code=1, input="1,2\n3,4\n")
-    assert "standard input can be read once only" in done.stderr
+    assert "standard input can be read only once" in done.stderr
     assert "standard output" in run("cluster", "plain.csv", "--plot", "-", code=1).stderr

@@ -235,7 +235,7 @@ def test_clusters_are_numbered_as_the_classes_they_agree_with():
 def test_without_links_and_labels_the_graph_decides(blobs):
     X, y, links = blobs
     for y_given in (None, np.full(60, -1)):
-        with pytest.warns(cl.LinkWarning, match="no links and no labels for SRCP.* give must_link"):
+        with pytest.warns(cl.LinkWarning, match="no links and no labels for SRCP.* give links or y"):
             estimator = ConstrainedClustering(3, method="srcp", route="spreading", random_state=0).fit(X, y_given)
         assert isinstance(estimator.problem_, cl.NCuts) and not len(estimator.links_)
         assert same_partition(y, estimator.labels_)
@@ -245,7 +245,7 @@ def test_without_links_and_labels_the_graph_decides(blobs):
         warnings.simplefilter("error")
         asked = ConstrainedClustering(3, method="ncuts", random_state=0).fit(X)
     np.testing.assert_array_equal(asked.labels_, estimator.labels_)
-    with pytest.warns(cl.LinkWarning, match="NCuts clusters by the graph alone: links are ignored"):
+    with pytest.warns(cl.LinkWarning, match="NCuts clusters by the graph alone: it ignores links"):
         assert asked.fit(X, links=links).links_ == links
     np.testing.assert_array_equal(asked.labels_, estimator.labels_)
 
@@ -477,7 +477,7 @@ def test_methods_of_labels_find_the_classes_that_are_named(blobs, method):
         cl.InvalidInput, match=f"{method} starts from labels, and these links keep only 2 of 3 clusters"
     ):
         ConstrainedClustering(3, method=method).fit(X, cannot_link=[(0, 1)])
-    with pytest.raises(cl.InvalidInput, match="keep only 1 of 2 clusters apart; give y, or cannot-links"):
+    with pytest.raises(cl.InvalidInput, match="keep only 1 of 2 clusters apart; add cannot-links .*, or give y"):
         ConstrainedClustering(method=method).fit(X, must_link=[(0, 1)])
     with pytest.raises(cl.InvalidInput, match="the labels name 0, and it takes two classes"):
         ConstrainedClustering(method=method).fit(X, np.where(np.arange(60) < 3, 0, -1))
@@ -520,9 +520,46 @@ def test_what_is_wrong_is_said_in_a_sentence(blobs, options, given, words):
         ConstrainedClustering(**options).fit(X, y, **links)
 
 
+@pytest.mark.parametrize(
+    ("options", "given", "argument"),
+    [
+        ({"n_clusters": 61}, {}, "n_clusters"),
+        ({"n_neighbors": 0}, {}, "n_neighbors"),
+        ({"sigma": -1.0}, {}, "sigma"),
+        ({"symmetrize": "no"}, {}, "symmetrize"),
+        ({"affinity": "cosine"}, {}, "affinity"),
+        ({"method_options": "mu"}, {}, "method_options"),
+        ({"method": "srcp", "method_options": {"mu": -1}}, {}, "method_options"),
+        ({"solver": "nosuch"}, {}, "solver"),
+        ({"random_state": "seed"}, {}, "random_state"),
+        ({}, {"X": np.full((60, 2), np.nan)}, "X"),
+        ({}, {"y": [0, 1, 1]}, "y"),
+        ({}, {"links": [(0, 1), (2, 3)]}, "links"),
+        ({}, {"links": np.full((60, 60), np.nan)}, "links"),
+        ({}, {"must_link": [(0, 60)]}, "must_link"),
+        ({}, {"cannot_link": [(4, 4)]}, "cannot_link"),
+        ({}, {"must_link": [(0, 1)], "cannot_link": [(0, 1)]}, "links"),
+        ({"method": "gfhf"}, {"must_link": [(0, 1)]}, "y"),
+    ],
+    ids=str,
+)
+def test_an_error_knows_its_argument_and_can_be_worded_for_other_names(blobs, options, given, argument):
+    X = given.get("X", blobs[0])
+    links = {name: value for name, value in given.items() if name not in ("X", "y")} or {"cannot_link": [(0, 1)]}
+    with pytest.raises(cl.CvxlinkError) as caught:
+        ConstrainedClustering(**options).fit(X, given.get("y"), **links)
+    error = caught.value
+    assert error.argument == argument
+    again = pickle.loads(pickle.dumps(error))
+    assert str(again) == str(error) and again.argument == argument
+    assert again.worded({}) == str(error)
+    if str(error).startswith(f"{argument} must"):
+        assert again.worded({argument: "--it"}) == str(error).replace(argument, "--it", 1)
+
+
 def test_few_points_have_few_neighbours():
     X = np.array([[0.0], [0.1], [5.0], [5.1]])
-    with pytest.warns(cl.ClippedWarning, match="n_neighbors is 10, and each point has 3 others"):
+    with pytest.warns(cl.ClippedWarning, match="n_neighbors is 10, but each point has only 3 others"):
         labels = ConstrainedClustering(sigma=1.0, random_state=0).fit_predict(X, cannot_link=[(0, 3)])
     assert labels[0] == labels[1] != labels[2] == labels[3]
 

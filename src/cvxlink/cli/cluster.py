@@ -1,4 +1,4 @@
-"""The work of ``cvxlink cluster`` and ``cvxlink explain``: a file of points, links, a method; labels or a plan."""
+"""The work of ``cvxlink cluster`` and ``cvxlink explain``: read points and links, then cluster or plan."""
 
 from __future__ import annotations
 
@@ -21,20 +21,23 @@ from ..data.files.links import Pairs, read_links, read_pairs
 from ..data.files.names import PointNames
 from ..data.files.points import PointFile, Roles, read_points
 from ..data.links import Links
-from ..engine.plan import Plan
+from ..engine.plan import Plan, routes_of
 from ..engine.problem import Problem
-from ..errors import CvxlinkError, InconsistentLinks, InvalidInput
+from ..errors import FormUnavailable, InaccurateWarning, InconsistentLinks, InvalidInput
 from ..estimator.constrained_clustering import ConstrainedClustering
+from ..methods import METHODS
 from ..methods.table import method
+from ..model.tables import same_name
 from ..plotting.canvas import matplotlib
 from ..plotting.overview import save_overview
+from ..programs.status import Status
 from .terminal import Stages
-from .words import as_options
+from .wording import inaccuracy, sentence
 
 
 @dataclass(frozen=True)
 class DataChoices:
-    """Where points and links are, and how to read them."""
+    """Where the points and links are, and how to read them."""
 
     source: str
     roles: Roles = field(default_factory=Roles)
@@ -47,7 +50,7 @@ class DataChoices:
 
     @property
     def files(self) -> dict[str, Path | None]:
-        """The files that are read, each by what is said about it."""
+        """The input files, each with the words that describe it in messages."""
         return {
             "holds the points": Path("/dev/stdin" if self.source == STANDARD_INPUT else self.source),
             "--links names": self.links,
@@ -73,20 +76,26 @@ class MethodChoices:
     time_limit: float | None = None
     random_state: int = 0
 
+    def __post_init__(self) -> None:
+        if same_name(self.method, METHODS) is None:
+            known = ", ".join(METHODS)
+            problem = f"there is no method {self.method!r}; there are {known}; `cvxlink methods` describes them"
+            raise InvalidInput(problem, "method")
+
     def estimator(self) -> ConstrainedClustering:
         """Return the estimator, unfitted."""
         return ConstrainedClustering(**asdict(self))
 
 
 @dataclass(frozen=True, eq=False)
-class OwnData:
+class PointsAndLinks:
     """Points and links as they were read.
 
     Attributes
     ----------
     file : PointFile
     X : array, n × d
-        The features, standardised if that was wanted.
+        The features, standardised if asked for.
     points : PointNames
     links : Links
     standardized : bool
@@ -102,10 +111,10 @@ class OwnData:
     constant: tuple[str, ...]
 
     @classmethod
-    def read(cls, choices: DataChoices) -> OwnData:
+    def read(cls, choices: DataChoices) -> PointsAndLinks:
         """Read the files."""
         if sum(str(p) == STANDARD_INPUT for p in (choices.source, choices.links, choices.must, choices.cannot)) > 1:
-            raise InvalidInput("standard input can be read once only; put the points or the links into a file")
+            raise InvalidInput("standard input can be read only once; put the points or the links into a file")
         file = read_points(choices.source, choices.roles, choices.has_header)
         if len(file.X) == 1:
             raise InvalidInput(f"{file.where} has one point; clustering needs at least two")
@@ -120,9 +129,9 @@ class OwnData:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What came out of clustering, for a report."""
+    """The result of clustering, for a report."""
 
-    data: OwnData
+    data: PointsAndLinks
     choices: MethodChoices
     fitted: ConstrainedClustering
     warnings: list[str]
@@ -137,11 +146,11 @@ class Outcome:
 
     @property
     def classes(self) -> list[str] | None:
-        """The class of each point by its name, where labels were given; empty for a cluster that stands for none."""
+        """The name of the class of each point, where labels were given; empty for a cluster without a class."""
         if self.data.file.labels is None:
             return None
         names = [str(name) for name in self.fitted.classes_]
-        if len(names) > self.fitted.n_clusters_:  # then none stands for a class
+        if len(names) > self.fitted.n_clusters_:  # then clusters are not classes
             names = []
         return [names[k] if k < len(names) else "" for k in self.labels.tolist()]
 
@@ -168,9 +177,9 @@ class Outcome:
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """What would be solved, and how."""
+    """The problem that would be solved, and the plan for it."""
 
-    data: OwnData
+    data: PointsAndLinks
     problem: Problem
     plan: Plan
     warnings: list[str]
@@ -179,7 +188,7 @@ class Explanation:
 def cluster(
     data_choices: DataChoices, choices: MethodChoices, out: Path | None, plot: Path | None, stages: Stages
 ) -> Outcome:
-    """Read, solve, cluster; write labels and picture where they are wanted."""
+    """Read, solve and cluster; write the labels and the picture if asked for."""
     plot = plot.with_suffix(".png") if plot is not None and not plot.suffix else plot
     require_new({"--out": out, "--plot": plot}, data_choices.files)
     if plot is not None:
@@ -187,7 +196,7 @@ def cluster(
     with put_in_place(out) as new_out, put_in_place(plot) as new_plot:
         stages.begin("reading")
         began = perf_counter()
-        data = OwnData.read(data_choices)
+        data = PointsAndLinks.read(data_choices)
         read = perf_counter()
         fitted, said = _fitted(data, choices, stages)
         seconds = {"read": read - began, "fit": perf_counter() - read, **asdict(fitted.solution_.timings)}
@@ -203,36 +212,36 @@ def cluster(
 def explain(data_choices: DataChoices, choices: MethodChoices, stages: Stages) -> Explanation:
     """Read, declare and plan; nothing is solved."""
     stages.begin("reading")
-    data = OwnData.read(data_choices)
+    data = PointsAndLinks.read(data_choices)
     stages.begin("graph and program")
-    with _heard(data.points) as said:
+    with _recorded_warnings(data.points) as said:
         problem, plan = _planned(data, choices)
     return Explanation(data, problem, plan, said)
 
 
-def _planned(data: OwnData, choices: MethodChoices) -> tuple[Problem, Plan]:
+def _planned(data: PointsAndLinks, choices: MethodChoices) -> tuple[Problem, Plan]:
     """Return the problem that would be solved, and the plan for it."""
     problem = choices.estimator().declare(data.X, data.file.labels, links=data.links)
-    if type(problem) is not method(choices.method).formulation:  # nothing is known for the method to go by
+    if type(problem) is not method(choices.method).formulation:  # without links and labels it was replaced
         return problem, problem.explain()
-    return problem, problem.explain(choices.solver, choices.form, route=choices.route)
+    with _forms_told_from_routes(data, choices):
+        return problem, problem.explain(choices.solver, choices.form, route=choices.route)
 
 
-def _fitted(data: OwnData, choices: MethodChoices, stages: Stages) -> tuple[ConstrainedClustering, list[str]]:
-    """Return the fitted estimator, and what was warned of."""
+def _fitted(data: PointsAndLinks, choices: MethodChoices, stages: Stages) -> tuple[ConstrainedClustering, list[str]]:
+    """Return the fitted estimator, and the warnings."""
     stages.begin("graph, solving and clustering")
-    with _heard(data.points) as said:
+    with _recorded_warnings(data.points) as said, _forms_told_from_routes(data, choices):
         progress = stages.step if stages.are_shown else None
         estimator = choices.estimator().fit(data.X, data.file.labels, links=data.links, progress=progress)
+    if estimator.solution_.status is Status.INACCURATE:
+        said.insert(0, inaccuracy(estimator.solution_))
     return estimator, said
 
 
 @contextmanager
-def _heard(points: PointNames) -> Iterator[list[str]]:
-    """Yield a list that holds, in the end, the warnings as sentences.
-
-    These and errors speak of options, and contradictions name points as the files do.
-    """
+def _recorded_warnings(points: PointNames) -> Iterator[list[str]]:
+    """Yield a list that holds the warnings as sentences in the end; contradictions name points as the files do."""
     said: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -240,12 +249,25 @@ def _heard(points: PointNames) -> Iterator[list[str]]:
             yield said
         except InconsistentLinks as error:
             raise points.reworded(error) from error
-        except CvxlinkError as error:
-            error.args = (as_options(str(error)), *error.args[1:])
+    # Warnings of other kinds are about numbers or versions within libraries, and users cannot act on them. How accurate
+    # the answer is, the solution tells.
+    own = [w for w in caught if issubclass(w.category, UserWarning) and not issubclass(w.category, InaccurateWarning)]
+    said += dict.fromkeys(sentence(warning.message) for warning in own)
+
+
+@contextmanager
+def _forms_told_from_routes(data: PointsAndLinks, choices: MethodChoices) -> Iterator[None]:
+    """Say so where somebody asks for a form by the name of a route."""
+    try:
+        yield
+    except FormUnavailable as error:
+        if choices.form is None:
             raise
-    # Others are about numbers or versions within libraries, and no user can act on them.
-    own = [as_options(str(warning.message)) for warning in caught if issubclass(warning.category, UserWarning)]
-    said += dict.fromkeys(own)
+        problem = choices.estimator().declare(data.X, data.file.labels, links=data.links)
+        if choices.form not in routes_of(problem):
+            raise
+        name, route = type(problem).__name__, choices.form
+        raise InvalidInput(f"{name} has no form {route!r}: {route!r} is a route, --route {route}", "form") from error
 
 
 def _read_links(choices: DataChoices, points: PointNames, n: int) -> Links:
@@ -262,9 +284,9 @@ def _read_links(choices: DataChoices, points: PointNames, n: int) -> Links:
 
 
 def _require_picture(path: Path) -> None:
-    """Raise, before anything is solved, if no picture can be drawn or not in that format."""
+    """Raise before anything is solved if pictures cannot be drawn, or not in this format."""
     if path.stem == STANDARD_INPUT:
-        raise InvalidInput("a picture does not go to standard output; give --plot the name of a file")
+        raise InvalidInput("a picture cannot go to standard output; give --plot the name of a file")
     kinds = matplotlib("backend_bases").FigureCanvasBase.get_supported_filetypes()
     if path.suffix.lstrip(".").lower() not in kinds:
         raise InvalidInput(f"{path} cannot be drawn: pictures end in {', '.join(f'.{kind}' for kind in sorted(kinds))}")

@@ -1,4 +1,4 @@
-"""The commands for data of one's own: ``cvxlink cluster`` and ``cvxlink explain``."""
+"""The commands ``cvxlink cluster`` and ``cvxlink explain``, with their arguments and options."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..programs.status import DEFAULT_ACCURACY, Status
-from .terminal import ExitCode, Stages, print_json, said_in_one_sentence, say
+from .terminal import ExitCode, Stages, errors_in_one_sentence, print_json, say
 
 if TYPE_CHECKING:
     from ..data.files.points import Roles
-    from .cluster import DataChoices, MethodChoices
+    from .cluster import DataChoices
 
 
 class Symmetrize(StrEnum):
-    """How the two directions of an edge become one."""
+    """How the two directions of an edge are merged."""
 
     union = "union"
     mean = "mean"
@@ -32,7 +32,7 @@ def _one_option(text: str) -> tuple[str, Any]:
 
 
 def _value(text: str) -> Any:
-    """Return a number, True or False where a word stands for one, and the word otherwise."""
+    """Return the number, True or False that a word stands for, or the word itself."""
     if text.lower() in ("true", "false"):
         return text.lower() == "true"
     for kind in (int, float):
@@ -53,7 +53,7 @@ def _column_names(text: str) -> tuple[str, ...]:
 STANDARD_OUTPUT = "-"
 DATA, METHOD, GRAPH, SOLVING, OUTPUT = "Data", "Method", "Graph", "Solving", "Output"
 
-Data = Annotated[str, typer.Argument(help="Points, a line each: CSV, TSV, semicolons or spaces; - is standard input.")]
+Data = Annotated[str, typer.Argument(help="Points, one per line: CSV, TSV, semicolons or spaces; - is standard input.")]
 LinkFile = Annotated[
     Path | None,
     typer.Option("--links", help="Links: i,j,kind with kind must or cannot; or JSON.", rich_help_panel=DATA),
@@ -65,24 +65,22 @@ OneBased = Annotated[
 ]
 LabelColumn = Annotated[
     str | None,
-    typer.Option(help="Labels known for some points; an empty cell, ?, NA or -1: unknown.", rich_help_panel=DATA),
+    typer.Option(help="Known labels; an empty cell, ?, NA or -1 means unknown.", rich_help_panel=DATA),
 ]
-TruthColumn = Annotated[
-    str | None, typer.Option(help="Classes for scores only; clustering never sees them.", rich_help_panel=DATA)
-]
-IdColumn = Annotated[str | None, typer.Option(help="Names of points, for links and labels.", rich_help_panel=DATA)]
+TruthColumn = Annotated[str | None, typer.Option(help="True classes, used for scores only.", rich_help_panel=DATA)]
+IdColumn = Annotated[str | None, typer.Option(help="Names of the points, for links and labels.", rich_help_panel=DATA)]
 FeatureColumns = Annotated[
     str | None,
-    typer.Option("--columns", help="Features to use: a,b,c; by default all other columns.", rich_help_panel=DATA),
+    typer.Option("--columns", help="Features to use, a,b,c; by default all other columns.", rich_help_panel=DATA),
 ]
 IgnoredColumns = Annotated[
     list[str] | None,
-    typer.Option("--ignore-column", help="A column not to use, or a,b,c; any number of times.", rich_help_panel=DATA),
+    typer.Option("--ignore-column", help="A column not to use, or several: a,b,c. Repeatable.", rich_help_panel=DATA),
 ]
 Header = Annotated[
     bool | None,
     typer.Option(
-        "--header/--no-header", help="Whether line 1 names the columns; told from it by default.", rich_help_panel=DATA
+        "--header/--no-header", help="Whether line 1 names the columns; detected by default.", rich_help_panel=DATA
     ),
 ]
 Standardize = Annotated[
@@ -92,15 +90,15 @@ Standardize = Annotated[
     ),
 ]
 MethodName = Annotated[
-    str, typer.Option("--method", help="One of those that `cvxlink methods` lists.", rich_help_panel=METHOD)
+    str, typer.Option("--method", help="A method that `cvxlink methods` lists.", rich_help_panel=METHOD)
 ]
 Clusters = Annotated[
     int | None,
-    typer.Option(min=1, help="How many; by default as labels or cannot-links tell.", rich_help_panel=METHOD),
+    typer.Option(min=1, help="How many; by default as labels or cannot-links need.", rich_help_panel=METHOD),
 ]
 MethodOptions = Annotated[
     list[str] | None,
-    typer.Option("--option", help="An option of the method, mu=0.2; any number of times.", rich_help_panel=METHOD),
+    typer.Option("--option", help="An option of the method, such as mu=0.2. Repeatable.", rich_help_panel=METHOD),
 ]
 Neighbors = Annotated[int, typer.Option(min=1, help="Neighbours of each point.", rich_help_panel=GRAPH)]
 Sigma = Annotated[
@@ -108,26 +106,34 @@ Sigma = Annotated[
 ]
 Symmetrizing = Annotated[
     Symmetrize,
-    typer.Option("--symmetrize", help="Keep an edge if either end, or both, chose it.", rich_help_panel=GRAPH),
+    typer.Option(
+        "--symmetrize",
+        help="Who must choose an edge: one end (union), both (mutual); mean averages.",
+        rich_help_panel=GRAPH,
+    ),
 ]
 Solver = Annotated[
-    str | None, typer.Option(help="A solver; by default a route of ours where one applies.", rich_help_panel=SOLVING)
+    str | None, typer.Option(help="A solver; by default our own algorithm where one applies.", rich_help_panel=SOLVING)
 ]
-Form = Annotated[str | None, typer.Option(help="One of the forms of the program.", rich_help_panel=SOLVING)]
-Route = Annotated[str | None, typer.Option(help="One of the routes of the program.", rich_help_panel=SOLVING)]
+Form = Annotated[str | None, typer.Option(help="A form of the program.", rich_help_panel=SOLVING)]
+Route = Annotated[
+    str | None, typer.Option(help="A route: one of our own algorithms for the program.", rich_help_panel=SOLVING)
+]
 Accuracy = Annotated[
     float,
-    typer.Option(min=1e-15, max=0.5, help="Largest violation and relative gap of an answer.", rich_help_panel=SOLVING),
+    typer.Option(min=1e-15, max=0.5, help="Largest violation and relative gap to accept.", rich_help_panel=SOLVING),
 ]
 TimeLimit = Annotated[float | None, typer.Option(min=0.01, help="Seconds for solving.", rich_help_panel=SOLVING)]
-Seed = Annotated[int, typer.Option(min=0, help="The same seed, the same labels.", rich_help_panel=SOLVING)]
+Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same labels.", rich_help_panel=SOLVING)]
 Out = Annotated[
     Path | None,
     typer.Option(
-        help="Where the labels go, as CSV; by default, or if it is -, to standard output.", rich_help_panel=OUTPUT
+        help="File for the labels, as CSV; standard output by default, or if it is -.", rich_help_panel=OUTPUT
     ),
 ]
-Plot = Annotated[Path | None, typer.Option(help="A picture: links, what was learnt, clusters.", rich_help_panel=OUTPUT)]
+Plot = Annotated[
+    Path | None, typer.Option(help="File for a picture of links, result and clusters.", rich_help_panel=OUTPUT)
+]
 AsJson = Annotated[bool, typer.Option("--json", help="For scripts: JSON on standard output.", rich_help_panel=OUTPUT)]
 
 
@@ -160,24 +166,25 @@ def cluster(
     plot: Plot = None,
     as_json: AsJson = False,
 ) -> None:
-    """Cluster points in a file, with links or labels that are known for some of them.
+    """Cluster the points in a file, with links or labels that are known for some of them.
 
     cvxlink cluster data.csv --links links.csv --method kp --clusters 3 --out labels.csv
 
-    The labels are a CSV with the columns point and cluster, and label where labels were given. Columns are given by
-    name, or by number counted from 1.
+    The labels are written as CSV with the columns point and cluster, and label if labels were given. Columns of the
+    data are given by name, or by number counted from 1.
     """
     roles = _roles(label_column, truth_column, id_column, columns, ignore_column)
     asked = _data_choices(data, links, must, cannot, one_based, roles, header, standardize)
-    how = _method_choices(
-        clusters, method, option, neighbors, sigma, symmetrize, solver, form, route, accuracy, time_limit, seed
-    )
+    options = _method_options(option)
     out = None if out == Path(STANDARD_OUTPUT) else out
-    with said_in_one_sentence():
+    with errors_in_one_sentence():
+        from .cluster import MethodChoices
         from .cluster import cluster as run
         from .report import as_json as everything
         from .report import summary
 
+        graph = neighbors, _value(sigma), symmetrize.value
+        how = MethodChoices(clusters, method, options, *graph, solver, form, route, accuracy, time_limit, seed)
         with Stages() as stages:
             outcome = run(asked, how, out, plot, stages)
         if as_json:
@@ -214,14 +221,17 @@ def explain(
     route: Route = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print the program that ``cvxlink cluster`` would solve, in mathematics, and the plan; nothing is solved."""
+    """Print the program that `cvxlink cluster` would solve, and the plan for it; nothing is solved."""
     roles = _roles(label_column, truth_column, id_column, columns, ignore_column)
     asked = _data_choices(data, links, must, cannot, one_based, roles, header, standardize)
-    how = _method_choices(clusters, method, option, neighbors, sigma, symmetrize, solver, form, route)
-    with said_in_one_sentence():
+    options = _method_options(option)
+    with errors_in_one_sentence():
+        from .cluster import MethodChoices
         from .cluster import explain as run
         from .report import plan_as_json, summary_of_plan
 
+        graph = neighbors, _value(sigma), symmetrize.value
+        how = MethodChoices(clusters, method, options, *graph, solver, form, route)
         with Stages() as stages:
             explanation = run(asked, how, stages)
         if as_json:
@@ -254,16 +264,5 @@ def _data_choices(
     return DataChoices(source, roles, header, standardize, links, must, cannot, one_based)
 
 
-def _method_choices(
-    clusters: int | None,
-    method: str,
-    options: list[str] | None,
-    neighbors: int,
-    sigma: str,
-    symmetrize: Symmetrize,
-    *solving: Any,
-) -> MethodChoices:
-    from .cluster import MethodChoices
-
-    chosen = dict(map(_one_option, options or []))
-    return MethodChoices(clusters, method, chosen, neighbors, _value(sigma), symmetrize.value, *solving)
+def _method_options(options: list[str] | None) -> dict[str, Any]:
+    return dict(map(_one_option, options or []))

@@ -7,15 +7,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
-from rich.text import Text
 
 from .. import __version__
 from ..errors import CvxlinkError
-from ..solvers.catalogue import KINDS
-from . import cluster_arguments as own_data
-from .terminal import EXIT_CODES, print_json, said_in_one_sentence, say
+from . import cluster_arguments
+from .terminal import EXIT_CODES, errors_in_one_sentence, print_json, say
 
 app = typer.Typer(
     help="Convex programs for clustering with must-links and cannot-links.",
@@ -26,10 +22,10 @@ app = typer.Typer(
 problems = typer.Typer(help="The library of instances with proven optima.", no_args_is_help=True)
 app.add_typer(problems, name="problems")
 
-Folder = Annotated[Path | None, typer.Option("--folder", help="A folder of TOML files of your own.")]
+Folder = Annotated[Path | None, typer.Option("--folder", help="Your own folder of TOML files.")]
 Name = Annotated[str, typer.Argument(help="The name of an instance.")]
-Form = Annotated[str | None, typer.Option(help="One of the forms of the problem.")]
-AsJson = Annotated[bool, typer.Option("--json", help="For scripts.")]
+Form = Annotated[str | None, typer.Option(help="A form of the program.")]
+AsJson = Annotated[bool, typer.Option("--json", help="For scripts: JSON on standard output.")]
 
 
 def _print_version(wanted: bool) -> None:
@@ -47,8 +43,8 @@ def main(
     """Convex programs for clustering with must-links and cannot-links."""
 
 
-app.command(epilog=EXIT_CODES)(own_data.cluster)
-app.command(epilog=EXIT_CODES)(own_data.explain)
+app.command(epilog=EXIT_CODES)(cluster_arguments.cluster)
+app.command(epilog=EXIT_CODES)(cluster_arguments.explain)
 
 
 @app.command()
@@ -59,33 +55,34 @@ def version() -> None:
 
 @app.command()
 def demo(
-    out: Annotated[Path, typer.Option(help="Where the picture goes.")] = Path("cvxlink-demo"),
-    time_limit: Annotated[
-        float, typer.Option(min=0.1, help="Seconds each solver may spend on the paper's form.")
-    ] = 8.0,
+    out: Annotated[Path, typer.Option(help="Folder for the picture.")] = Path("cvxlink-demo"),
+    time_limit: Annotated[float, typer.Option(min=0.1, help="Seconds for each solver on the paper's form.")] = 8.0,
 ) -> None:
-    """Solve PCP on Iris with every installed solver, in the paper's form and in the reduced one."""
+    """Solve PCP on Iris with every installed solver, in the paper's form and in the reduced form."""
     from .demo import run
 
-    with said_in_one_sentence() as console:
+    with errors_in_one_sentence() as console:
         run(out, time_limit, console)
 
 
 @app.command()
 def solvers(
-    check: Annotated[bool, typer.Option(help="Try each installed one on small problems.")] = True,
+    check: Annotated[bool, typer.Option(help="Try each installed solver on small problems.")] = True,
     as_json: AsJson = False,
 ) -> None:
-    """List the solvers there are: installed or not, what they take, and whether they work now."""
+    """List the solvers: installed or not, what they take, and whether they work now."""
+    from rich.table import Table
+
+    from ..solvers.catalogue import KINDS
     from ..solvers.table import solvers as table_of_solvers
 
-    with said_in_one_sentence() as console:
+    with errors_in_one_sentence() as console:
         found = table_of_solvers(check)
         if as_json:
             print_json([asdict(solver) for solver in found])
             return
         here = [solver for solver in found if solver.installed]
-        table = Table(title="Installed", caption="yes: a problem on ten points came out right just now")
+        table = Table(title="Installed", caption="yes: it just solved a problem on ten points correctly")
         for name in ("solver", "version", "kind", "licence", *KINDS, "warm start"):
             table.add_column(name, overflow="fold", no_wrap=name == "solver")
         for solver in here:
@@ -99,7 +96,7 @@ def solvers(
         missing = [solver for solver in found if not solver.installed]
         known = [f"  {s.name} ({', '.join(s.takes)}; {s.licence}): {s.get}" for s in missing if s.licence]
         others = ", ".join(solver.name for solver in missing if not solver.licence)
-        lines += ["", "Not installed", *known, f"  and what else CVXPY knows: {others}"]
+        lines += ["", "Not installed", *known, f"  and others that CVXPY knows: {others}"]
         console.print("\n".join(lines), highlight=False, markup=False, soft_wrap=True)
 
 
@@ -109,10 +106,13 @@ def _taken(solver: Any, kind: str, check: bool) -> str:
 
 @app.command()
 def methods(as_json: AsJson = False) -> None:
-    """List the methods there are: where from, what kind of program, what they take and yield, and their options."""
+    """List the methods: their paper, the kind of program, what they take and yield, and their options."""
+    from rich.table import Table
+    from rich.text import Text
+
     from ..methods.table import methods as table_of_methods
 
-    with said_in_one_sentence() as console:
+    with errors_in_one_sentence() as console:
         found = table_of_methods()
         if as_json:
             names = ("name", "paper", "program", "forms", "routes", "takes", "yields", "options")
@@ -134,14 +134,14 @@ def methods(as_json: AsJson = False) -> None:
 
 @app.command("bring-back")
 def bring_back(
-    program: Annotated[Path, typer.Argument(help="The file that was exported, with its .lift beside it.")],
-    result: Annotated[Path, typer.Argument(help="What a solver made of it: CSDP's, DSDP's or SDPA's result.")],
+    program: Annotated[Path, typer.Argument(help="The exported file; its .lift must be next to it.")],
+    result: Annotated[Path, typer.Argument(help="The result of CSDP, DSDP or SDPA.")],
     clusters: Annotated[int | None, typer.Option(min=1, help="Cluster, and print the labels.")] = None,
 ) -> None:
     """Lift and certify a result that was computed elsewhere."""
     from ..engine.exchange import bring_back
 
-    with said_in_one_sentence() as console:
+    with errors_in_one_sentence() as console:
         solution = bring_back(program, result, strict=False)
         console.print(str(solution), highlight=False, soft_wrap=True, markup=False)
         if clusters is not None:
@@ -158,7 +158,7 @@ def list_problems(folder: Folder = None, as_json: AsJson = False) -> None:
     """List the instances."""
     from .. import instances as library
 
-    with said_in_one_sentence():
+    with errors_in_one_sentence():
         good, broken = [], []
         for name in library.names(folder):
             try:
@@ -183,7 +183,7 @@ def show(name: Name, folder: Folder = None) -> None:
     """Show an instance: its program, why it is interesting, its optimum and the proof."""
     from .. import instances as library
 
-    with said_in_one_sentence() as console:
+    with errors_in_one_sentence() as console:
         console.print(str(library.load(name, folder)), highlight=False, markup=False, soft_wrap=True)
 
 
@@ -191,18 +191,20 @@ def show(name: Name, folder: Folder = None) -> None:
 def solve(
     name: Name,
     folder: Folder = None,
-    solver: Annotated[str | None, typer.Option(help="A solver; by default a route of ours where one applies.")] = None,
+    solver: Annotated[
+        str | None, typer.Option(help="A solver; by default our own algorithm where one applies.")
+    ] = None,
     form: Form = None,
-    route: Annotated[str | None, typer.Option(help="One of the routes of the problem.")] = None,
+    route: Annotated[str | None, typer.Option(help="A route: one of our own algorithms for the program.")] = None,
     accuracy: Annotated[float, typer.Option(min=1e-15, max=0.5)] = 1e-6,
     time_limit: Annotated[float | None, typer.Option(min=0.01, help="Seconds.")] = None,
     memory_limit: Annotated[str | None, typer.Option(help="For example 4GB.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Solve an instance, and compare with its optimum."""
+    """Solve an instance and compare the value with its proven optimum."""
     from .. import instances as library
 
-    with said_in_one_sentence():
+    with errors_in_one_sentence():
         instance = library.load(name, folder)
         solution = instance.problem.solve(
             solver=solver,
@@ -234,10 +236,12 @@ def verify(
     folder: Folder = None,
     time_limit: Annotated[float, typer.Option(min=0.1, help="Seconds for each solve.")] = 120.0,
 ) -> None:
-    """Prove the library again: solve, certify, compare; code 1 if a reference does not hold."""
+    """Prove the library again: solve, certify and compare; exit code 1 if a reference does not hold."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
     from .. import instances as library
 
-    with said_in_one_sentence() as console:
+    with errors_in_one_sentence() as console:
         wanted = names or library.names(folder)
         failed = []
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
@@ -261,15 +265,15 @@ def verify(
 @problems.command()
 def export(
     name: Name,
-    out: Annotated[Path | None, typer.Option(help="NAME.dat-s by default; *.cbf for the other format.")] = None,
+    out: Annotated[Path | None, typer.Option(help="NAME.dat-s by default; NAME.cbf for the CBF format.")] = None,
     form: Form = None,
-    presolve: Annotated[bool, typer.Option(help="Make it smaller first.")] = True,
+    presolve: Annotated[bool, typer.Option(help="Reduce the program first.")] = True,
     folder: Folder = None,
 ) -> None:
-    """Write the program of an instance to a file for solvers elsewhere."""
+    """Write the program of an instance to a file for other solvers."""
     from .. import instances as library
 
-    with said_in_one_sentence() as console:
+    with errors_in_one_sentence() as console:
         path = library.load(name, folder).problem.export(out or Path(f"{name}.dat-s"), form, presolve)
         words = f"{path}, and {path.name}.lift, with which `cvxlink bring-back` reads a result"
         console.print(words, highlight=False, soft_wrap=True)

@@ -1,4 +1,4 @@
-"""The demonstration: PCP on Iris, every installed solver, the paper's form against the reduced one; all methods."""
+"""The demonstration: PCP on Iris with every installed solver, in the paper's form and reduced; then all methods."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PER_CLASS = 3
 
 
 def run(folder: Path, time_limit: float, console: Console) -> None:
-    """Solve, print one table, save one picture."""
+    """Solve, print two tables and save a picture."""
     X, y = datasets.load("iris")
     links = Links.sample(y, per_class=PER_CLASS, random_state=0)
     problem = PCP(Graph.knn(X), links)
@@ -60,9 +60,9 @@ def run(folder: Path, time_limit: float, console: Console) -> None:
 
 
 def _methods(graph: Graph, links: Links, y: Any) -> Table:
-    """Every method by its default choice, on the same graph and links, or labels."""
-    title = f"The methods, each by its default choice, from {len(links)} links or {3 * PER_CLASS} labels"
-    table = Table(title=title, caption="gap: certified, as above.  broken: of the links, by the clusters.")
+    """Every method with its default route or solver, on the same graph and links or labels."""
+    title = f"The methods, each by its default route or solver, from {len(links)} links or {3 * PER_CLASS} labels"
+    table = Table(title=title, caption="gap: certified, as above.  broken: share of the links that the clusters break.")
     for name in ("method", "from", "by"):
         table.add_column(name, no_wrap=True)
     for name in ("gap", "time", "NMI", "broken"):
@@ -100,7 +100,7 @@ def _table(results: dict, y: object) -> Table:
         table.add_column(name, justify="right")
     for (form, solver), result in sorted(results.items(), key=lambda item: (item[0][1], item[0][0])):
         if isinstance(result, SolverUnavailable):
-            table.add_row(solver, "", "no licence" if "licence" in str(result) else "unavailable")
+            table.add_row(solver, "", "no licence" if result.needs_licence else "unavailable")
             continue
         seconds = f"{result.timings.total:.2f} s"
         if result.certificate is None:
@@ -123,7 +123,7 @@ def _gap(solution: Solution) -> float:
 def _picture(folder: Path, X: object, links: Links, results: dict, console: Console) -> None:
     answers = [r for r in results.values() if isinstance(r, Solution) and r.status.has_answer]
     if not answers:
-        console.print("no solver came back with an answer, so there is no picture")
+        console.print("no solver returned an answer, so there is no picture")
         return
     best = min(answers, key=_gap)
     labels = best.cluster(3, random_state=0)

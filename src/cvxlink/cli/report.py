@@ -1,4 +1,4 @@
-"""What ``cvxlink cluster`` and ``cvxlink explain`` say about what they did: to a person, or to a script as JSON."""
+"""The reports of ``cvxlink cluster`` and ``cvxlink explain``: for a person, or as JSON for a script."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from ..engine.plan import Plan
 from ..engine.solution import Solution
 from ..errors import InconsistentLinks
 from ..numerics.checks import is_known
-from .cluster import Explanation, Outcome, OwnData
+from .cluster import Explanation, Outcome, PointsAndLinks
 
 SHOWN = 5
 WIDTH = 12
 
 
 def summary(outcome: Outcome) -> str:
-    """Return what a person wants to know about a clustering, a line or two on each thing."""
+    """Return a summary of a clustering for a person, a line or two on each topic."""
     said = [*_about_data(outcome.data), *_about_solution(outcome.fitted.solution_), *_about_clusters(outcome)]
     if len(outcome.data.links):
         said.append(("violated", _about_violated(outcome)))
@@ -117,7 +117,7 @@ def _aligned(said: list[tuple[str, str]]) -> str:
     return "\n".join(f"{head:<{WIDTH}}{text}".rstrip() for head, (_, text) in zip(heads, said, strict=True))
 
 
-def _about_data(data: OwnData) -> Iterator[tuple[str, str]]:
+def _about_data(data: PointsAndLinks) -> Iterator[tuple[str, str]]:
     n, d = data.X.shape
     yield "data", f"{data.file.where}: {_counted(n, 'point')}, {_counted(d, 'feature')} ({_first(data.file.features)})"
     if data.standardized:
@@ -140,9 +140,9 @@ def _about_data(data: OwnData) -> Iterator[tuple[str, str]]:
 
 def _about_links(links: Links, n_labels: int) -> str:
     if not len(links) and n_labels:
-        return f"none but those that follow from {_counted(n_labels, 'label')}"
+        return f"only those that follow from {_counted(n_labels, 'label')}"
     if not len(links):
-        return "none; --links, --must and --cannot, or --label-column give some"
+        return "none; give some with --links, --must and --cannot, or --label-column"
     text = (
         f"{_counted(len(links.must), 'must-link')} and {_counted(len(links.cannot), 'cannot-link')} "
         f"on {_counted(len(links.linked), 'point')}"
@@ -150,11 +150,11 @@ def _about_links(links: Links, n_labels: int) -> str:
     if links.contradiction():
         return text
     must, cannot = closure_counts(links)
-    return f"{text}; {links.n_blocks} blocks; what follows from them: {must} must, {cannot} cannot"
+    return f"{text}; {links.n_blocks} blocks; {must} must and {cannot} cannot follow from them"
 
 
 def closure_counts(links: Links) -> tuple[int, int]:
-    """Return how many must-links and cannot-links follow from some, these included; none of them is written down."""
+    """Return how many must-links and cannot-links follow from links, these included; they are counted, not listed."""
     sizes = np.bincount(links.blocks)
     return int((sizes * (sizes - 1)).sum() // 2), int(sizes[links.block_cannot].prod(axis=1).sum())
 
@@ -188,7 +188,7 @@ def _about_clusters(outcome: Outcome) -> Iterator[tuple[str, str]]:
     sizes = _sizes(outcome)
     yield "clusters", f"{len(sizes)}, with {', '.join(map(str, sizes))} points"
     if outcome.choices.n_clusters is None:
-        yield "clusters", "the number follows from labels and cannot-links, at least 2; --clusters says another"
+        yield "clusters", "the number follows from labels and cannot-links, at least 2; set another with --clusters"
 
 
 def _sizes(outcome: Outcome) -> list[int]:
@@ -242,7 +242,7 @@ def _certificate_as_json(certificate: Certificate) -> dict[str, Any]:
     return {name: getattr(certificate, name) for name in (*names, *others)}
 
 
-def _data_as_json(data: OwnData) -> dict[str, Any]:
+def _data_as_json(data: PointsAndLinks) -> dict[str, Any]:
     n, d = data.X.shape
     return {
         "file": data.file.where,

@@ -1,4 +1,4 @@
-"""What all commands share: how they end, what they say when something is wrong, and what they show meanwhile."""
+"""What all commands share: exit codes, errors as one sentence, JSON, and the progress that a terminal shows."""
 
 from __future__ import annotations
 
@@ -7,14 +7,18 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import IntEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
-from rich.console import Console
-from rich.status import Status as Spinner
 
 from ..errors import CvxlinkError, InfeasibleProblem, SolveFailed
-from ..solvers.route import Progress
+from .wording import sentence
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.status import Status as Spinner
+
+    from ..solvers.route import Progress
 
 
 class ExitCode(IntEnum):
@@ -28,27 +32,34 @@ class ExitCode(IntEnum):
 
 
 EXIT_CODES = (
-    "Exit codes: 0 all went well; 1 something is wrong with the input or a file; 2 wrong usage; 3 no answer (the "
-    "solver failed, nothing is feasible, or a limit was reached); 4 an answer, but less accurate than asked for."
+    "Exit codes: 0 success; 1 something is wrong with the input or a file; 2 wrong usage; 3 no answer (the solver "
+    "failed, nothing is feasible, or a limit was reached); 4 an answer, but less accurate than asked for."
 )
 
 
 @contextmanager
-def said_in_one_sentence() -> Iterator[Console]:
-    """Yield a console; what goes wrong is printed as a sentence, and ends the command with the code for it."""
+def errors_in_one_sentence() -> Iterator[Console]:
+    """Yield a console; print an error as one sentence, and end the command with its exit code."""
     try:
-        yield Console()
+        yield console()
     except BrokenPipeError:  # whoever read the output has seen enough
         raise
     except (CvxlinkError, OSError) as error:
-        say(f"cvxlink: {error}", style="red")
+        say(f"cvxlink: {sentence(error)}", style="red")
         has_no_answer = isinstance(error, SolveFailed | InfeasibleProblem)
         raise typer.Exit(ExitCode.NO_ANSWER if has_no_answer else ExitCode.BAD_INPUT) from error
 
 
+def console(to_errors: bool = False) -> Console:
+    """Return a console on standard output, or on standard error."""
+    from rich.console import Console
+
+    return Console(stderr=to_errors)
+
+
 def say(text: str, to_errors: bool = True, style: str | None = None) -> None:
-    """Print text as it is: nothing in it is a command to the terminal, and lines are as long as they are."""
-    Console(stderr=to_errors).print(text, style=style, highlight=False, markup=False, soft_wrap=True)
+    """Print text as it is: without markup, and without breaking lines."""
+    console(to_errors).print(text, style=style, highlight=False, markup=False, soft_wrap=True)
 
 
 def print_json(content: Any) -> None:
@@ -65,11 +76,11 @@ def _finite(content: Any) -> Any:
 
 
 class Stages:
-    """What is being done at the moment, beside a spinner on standard error if that is a terminal."""
+    """The current stage of the work, with a spinner on standard error if that is a terminal."""
 
     def __init__(self) -> None:
-        console = Console(stderr=True)
-        self._spinner: Spinner | None = console.status("") if console.is_terminal else None
+        errors = console(to_errors=True)
+        self._spinner: Spinner | None = errors.status("") if errors.is_terminal else None
 
     @property
     def are_shown(self) -> bool:
@@ -86,10 +97,10 @@ class Stages:
             self._spinner.stop()
 
     def begin(self, stage: str) -> None:
-        """Say that a stage begins."""
+        """Show that a stage begins."""
         if self._spinner is not None:
             self._spinner.update(f"{stage} …")
 
     def step(self, progress: Progress) -> None:
-        """Say how far solving has come."""
+        """Show how far solving has come."""
         self.begin(f"solving: step {progress.step}, gap {progress.gap:.0e}")

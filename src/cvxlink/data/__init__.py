@@ -1,1 +1,1 @@
-"""What is given: graphs, links, partial labels, weights per link, constraint matrices."""
+"""What is given: the graph, links, partial labels, numbers for links, and the files they are read from."""

@@ -25,7 +25,7 @@ def label_kernel(labels: Any, sigma: float = 1.0) -> np.ndarray:
     Parameters
     ----------
     labels : array, n or n × classes
-        A number a point, as −1, 0 and 1, or a row of scores, as ``GFHF(graph, labels).solve().scores``.
+        One number per point, such as −1, 0 and 1, or a row of scores, such as ``GFHF(graph, labels).solve().scores``.
     sigma : float
         The width.
     """
@@ -33,7 +33,8 @@ def label_kernel(labels: Any, sigma: float = 1.0) -> np.ndarray:
     y = y[:, None] if y.ndim == 1 else y
     if y.ndim != 2 or 0 in y.shape or not np.isfinite(y).all():
         raise InvalidInput(
-            "labels must be finite numbers, one or one row a point; for classes give indicators or scores"
+            "labels must be finite numbers, one number or one row per point; for classes give indicators or scores",
+            "labels",
         )
     width = as_width(sigma)
     return np.exp(-cdist(y / width, y / width, "sqeuclidean") / 2)
@@ -43,31 +44,35 @@ def as_width(sigma: Any) -> float:
     """Return the width of a kernel, within reason."""
     width = as_positive(sigma, "sigma")
     if not 1e-50 <= width <= 1e50:
-        raise InvalidInput(f"sigma must be a positive number between 1e-50 and 1e50, not {sigma!r}")
+        raise InvalidInput.about("sigma", f"must be a positive number between 1e-50 and 1e50, not {sigma!r}")
     return width
 
 
 def as_constraint_matrix(values: Any, n: int) -> Any:
     """Return a symmetric matrix of order n, sparse if it was."""
     sparse = sp.issparse(values)
-    Q = sp.csr_array(values) if sparse else real_array(values, "the constraint matrix")
+    Q = sp.csr_array(values) if sparse else real_array(values, "the constraint matrix", "links")
     if np.iscomplexobj(Q):
-        raise InvalidInput("the constraint matrix is complex; give real numbers")
+        raise InvalidInput("the constraint matrix is complex; give real numbers", "links")
     if Q.ndim == 1:
         raise InvalidInput(
-            "the constraints must be Links or a matrix; labels become links by Links.from_labels(labels)"
+            "the constraints must be Links or a matrix; Links.from_labels(labels) makes links of labels",
+            "links",
         )
     if Q.shape != (n, n):
-        raise InvalidInput(f"the constraint matrix must have the shape {(n, n)}, as the graph has, not {Q.shape}")
+        raise InvalidInput(
+            f"the constraint matrix must have the shape {(n, n)}, like the graph, not {Q.shape}", "links"
+        )
     if not np.isfinite(Q.data if sparse else Q).all():
-        raise InvalidInput("the constraint matrix has NaN or infinite entries; use 0 where nothing is known")
+        raise InvalidInput("the constraint matrix has NaN or infinite entries; use 0 where nothing is known", "links")
     largest = float(abs(Q).max())
     if largest > LARGEST:
-        raise InvalidInput(f"the constraint matrix has entries as large as {largest:.0e}; divide it by that")
+        raise InvalidInput(f"the constraint matrix has entries as large as {largest:.0e}; divide it by that", "links")
     asymmetry = float(abs(Q - Q.T).max())
     if asymmetry > 1e-8 * largest:
         raise InvalidInput(
-            f"the constraint matrix is not symmetric (by {asymmetry:.3g}); use (Q + Q.T) / 2 if that is meant"
+            f"the constraint matrix is not symmetric (by {asymmetry:.3g}); use (Q + Q.T) / 2 if that is meant",
+            "links",
         )
     return (Q.astype(float) + Q.T.astype(float)) / 2
 

@@ -1,4 +1,4 @@
-"""The graph: who is near whom, and how smooth a kernel is over it."""
+"""The graph: which points are near each other, and how smooth a kernel is over it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Rule:
         return np.exp(-((distances / self.width) ** 2) / 2)
 
     def symmetrized(self, directed: sp.csr_array) -> sp.csr_array:
-        """Return one weight an edge from the two directions."""
+        """Return one weight per edge from its two directions."""
         if self.symmetrize == "union":
             return directed.maximum(directed.T)
         if self.symmetrize == "mutual":
@@ -93,20 +93,20 @@ class Graph:
 
     def __post_init__(self) -> None:
         if not sp.issparse(self.W):
-            raise InvalidInput("build a graph with Graph.knn, Graph.rbf or Graph.from_affinity")
+            raise InvalidInput("build a graph with Graph.knn, Graph.rbf or Graph.from_affinity", "W")
         if self.W.shape[0] != self.W.shape[1] or self.W.shape[0] == 0:
-            raise InvalidInput(f"the affinity must be square and not empty; its shape is {self.W.shape}")
+            raise InvalidInput(f"the affinity must be square and not empty; its shape is {self.W.shape}", "W")
         if not np.isfinite(self.W.data).all():
-            raise InvalidInput("the affinity has NaN or infinite entries; remove them first")
+            raise InvalidInput("the affinity has NaN or infinite entries; remove them first", "W")
         least, most = (self.W.min(), self.W.max()) if self.W.nnz else (0.0, 0.0)
         if least < 0:
             raise InvalidInput(
-                f"the affinity has negative entries (the least is {least:.3g}); clip or shift them first"
+                f"the affinity has negative entries (the least is {least:.3g}); clip or shift them first", "W"
             )
         asymmetry = abs(self.W - self.W.T).max() if self.W.nnz else 0.0
         if asymmetry > 1e-8 * most:
             raise InvalidInput(
-                f"the affinity is not symmetric (by {asymmetry:.3g}); use (W + W.T) / 2 if that is meant"
+                f"the affinity is not symmetric (by {asymmetry:.3g}); use (W + W.T) / 2 if that is meant", "W"
             )
 
     # ------------------------------------------------------------------ building
@@ -139,10 +139,10 @@ class Graph:
         points = as_points(X)
         n = len(points)
         if n < 2:
-            raise InvalidInput("a neighbour graph needs at least two points")
+            raise InvalidInput("a neighbour graph needs at least two points", "X")
         k = as_count(n_neighbors, "n_neighbors", 1, n - 1)
         if symmetrize not in ("union", "mean", "mutual"):
-            raise InvalidInput(f"symmetrize must be 'union', 'mean' or 'mutual', not {symmetrize!r}")
+            raise InvalidInput.about("symmetrize", f"must be 'union', 'mean' or 'mutual', not {symmetrize!r}")
         distances = sp.csr_array(kneighbors_graph(points, k, mode="distance", n_jobs=_jobs(n)))
         rule = Rule(_width(sigma, distances.data), k, symmetrize, bool(connect))
         distances.data = rule.weights(distances.data)
@@ -174,11 +174,11 @@ class Graph:
         itself says nothing about clusters, but would change the degrees.
         """
         if not sp.issparse(W):
-            W = real_array(W, "the affinity")
+            W = real_array(W, "the affinity", "W")
             if W.ndim != 2:
-                raise InvalidInput(f"the affinity must be a matrix; its shape is {W.shape}")
+                raise InvalidInput(f"the affinity must be a matrix; its shape is {W.shape}", "W")
         if np.iscomplexobj(W):
-            raise InvalidInput("the affinity is complex; give real numbers")
+            raise InvalidInput("the affinity is complex; give real numbers", "W")
         given = cls(sp.csr_array(W, dtype=float))  # checks it
         return cls(_cleaned((given.W + given.W.T) / 2))
 
@@ -210,11 +210,11 @@ class Graph:
         return int(self.components.max()) + 1
 
     def require_unit_weights(self, why: str) -> None:
-        """Raise if the graph has weights above one; ``why`` says what needs them."""
+        """Raise if the graph has weights above one; ``why`` says which rule they break."""
         largest = float(self.W.max()) if self.W.nnz else 0.0
         if largest > 1:
             raise InvalidInput(
-                f"{why}, but the largest is {largest:.4g}; divide the affinity by it when the graph is built"
+                f"{why}, but the largest is {largest:.4g}; divide the affinity by it when the graph is built", "graph"
             )
 
     def laplacian(self, normalized: bool = True) -> sp.csr_array:
@@ -297,24 +297,29 @@ class Graph:
 def _width(sigma: float | str, distances: np.ndarray) -> float:
     if isinstance(sigma, str):
         if sigma != "mean":
-            raise InvalidInput(f"sigma must be 'mean' or a positive number, not {sigma!r}")
+            raise _bad_width(sigma)
         width = float(distances.mean()) if distances.size else 1.0
         if width == 0:
-            raise InvalidInput(
-                "the average distance is zero: these points coincide with their neighbours; give sigma as a number"
+            raise InvalidInput.asking_for(
+                "these points coincide with their neighbours, so their mean distance, the default width, is zero",
+                "sigma",
             )
         return width
     try:
         width = float(sigma)
     except (TypeError, ValueError) as error:
-        raise InvalidInput(f"sigma must be 'mean' or a positive number, not {sigma!r}") from error
+        raise _bad_width(sigma) from error
     if not (np.isfinite(width) and width > 0):
-        raise InvalidInput(f"sigma must be 'mean' or a positive number, not {sigma!r}")
+        raise _bad_width(sigma)
     return width
 
 
+def _bad_width(sigma: Any) -> InvalidInput:
+    return InvalidInput.about("sigma", f"must be 'mean' or a positive number, not {sigma!r}")
+
+
 def _jobs(n: int) -> int | None:
-    """Return for how many cores a search among n points is enough work, as scikit-learn takes it."""
+    """Return the ``n_jobs`` for scikit-learn: all cores if a search among n points is enough work for them."""
     return -1 if n >= SEARCHED_IN_PARALLEL else None
 
 

@@ -1,4 +1,4 @@
-"""Numbers that go with links: one for all, or one for each."""
+"""Numbers that belong to links: one for all, or one for each."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def as_link_values(given: Any, pairs: np.ndarray, n: int, name: str) -> LinkValu
     ----------
     given : number, mapping, matrix or array
         One for all; by pair, ``{(0, 1): 0.5}``, the two in any order; a symmetric n × n matrix, dense or sparse, of
-        which only the entries at links are looked at; or an array in the order of ``pairs``.
+        which only the entries at links are used; or an array in the order of ``pairs``.
     pairs : array
         The links, as ``links.must`` or ``links.cannot`` hold them.
     n : int
@@ -45,32 +45,34 @@ def as_link_values(given: Any, pairs: np.ndarray, n: int, name: str) -> LinkValu
     if isinstance(given, Mapping):
         return _by_pair(given, pairs, n, name)
     if (given if sp.issparse(given) else np.asarray(given)).dtype.kind not in "iuf":
-        raise InvalidInput(f"{name} must hold real numbers")
+        raise InvalidInput.about(name, "must hold real numbers")
     values = sp.csr_array(given) if sp.issparse(given) else real_array(given, name)
     if not np.isfinite(values.data if sp.issparse(values) else values).all():
-        raise InvalidInput(f"{name} holds NaN or infinity; all its numbers must be finite")
+        raise InvalidInput.about(name, "holds NaN or infinity; all its numbers must be finite")
     if values.shape == (n, n):
         i, j = pairs.T
         one, other = (np.asarray(values[side]).ravel() for side in ((i, j), (j, i)))
         unequal = np.flatnonzero((one != other) & (one != 0) & (other != 0))
         if len(unequal):
             i, j = pairs[unequal[0]]
-            raise InvalidInput(f"{name} has different entries at ({i}, {j}) and ({j}, {i}); make it symmetric")
+            raise InvalidInput.about(name, f"has different entries at ({i}, {j}) and ({j}, {i}); make it symmetric")
         found = np.where(one == 0, other, one)
     elif values.shape == (len(pairs),):
         found = np.asarray(values)
     else:
-        raise InvalidInput(
-            f"{name} must be a number, numbers by pair {{(i, j): …}}, a matrix of shape {(n, n)}, or {len(pairs)} "
-            f"numbers in the order of the links; its shape is {values.shape}"
+        raise InvalidInput.about(
+            name,
+            f"must be a number, numbers by pair {{(i, j): …}}, a matrix of shape {(n, n)}, or {len(pairs)} "
+            f"numbers in the order of the links; its shape is {values.shape}",
         )
     return PairValues(zip(map(tuple, pairs.tolist()), found.tolist(), strict=True))
 
 
 def _number(given: Any, name: str) -> float:
     if isinstance(given, bool | np.bool_) or not isinstance(given, Real):
-        raise InvalidInput(
-            f"{name} must be a number, numbers by pair {{(i, j): …}}, a matrix or an array, not {given!r}"
+        raise InvalidInput.about(
+            name,
+            f"must be a number, numbers by pair {{(i, j): …}}, a matrix or an array, not {given!r}",
         )
     return float(given)
 
@@ -80,12 +82,14 @@ def _by_pair(given: Mapping, pairs: np.ndarray, n: int, name: str) -> PairValues
     for pair, value in given.items():
         whole = isinstance(pair, tuple) and len(pair) == 2 and all(isinstance(end, Integral) for end in pair)
         if not whole or not 0 <= min(pair) < max(pair) < n:
-            raise InvalidInput(f"{name} by pair must look like {{(0, 1): 0.5}}, with points 0 … {n - 1}, not {pair!r}")
+            raise InvalidInput.about(
+                name, f"by pair must look like {{(0, 1): 0.5}}, with points 0 … {n - 1}, not {pair!r}"
+            )
         key = int(min(pair)), int(max(pair))
         if key not in links:
-            raise InvalidInput(f"{name} has a number for {key}, which is no such link")
+            raise InvalidInput.about(name, f"has a number for {key}, which is not one of these links")
         if values.setdefault(key, _number(value, name)) != float(value):
-            raise InvalidInput(f"{name} has two different numbers for the link {key}")
+            raise InvalidInput.about(name, f"has two different numbers for the link {key}")
     return values
 
 
@@ -102,7 +106,7 @@ def on_links(
     else:
         missing = next((pair for pair in map(tuple, pairs.tolist()) if pair not in values), None)
         if missing is not None and default is None:
-            raise InvalidInput(f"{name} has no number for the link {missing}; each link needs one")
+            raise InvalidInput.about(name, f"has no number for the link {missing}; each link needs one")
         found = np.array([values.get(pair, default) for pair in map(tuple, pairs.tolist())], dtype=float)
         for value in found:
             _require_sign(value, name, positive)
@@ -112,4 +116,4 @@ def on_links(
 def _require_sign(value: float, name: str, positive: bool) -> None:
     if not value <= LARGEST or value < 0 or (positive and value == 0):
         wanted = "positive" if positive else "zero or more"
-        raise InvalidInput(f"{name} must be {wanted} and finite, at most {LARGEST:g}, not {value:g}")
+        raise InvalidInput.about(name, f"must be {wanted} and finite, at most {LARGEST:g}, not {value:g}")

@@ -29,12 +29,12 @@ class Links:
         The number of points.
     must, cannot : pairs
         Lists of pairs, arrays with two columns or pandas frames with two columns. The order within a pair
-        does not matter, and a pair given twice counts once. They are kept sorted: numbers that go with links, one
-        each, are in the order of ``links.must`` and ``links.cannot``, not of what was given.
+        does not matter, and a pair given twice counts once. Pairs are kept sorted: an array with one number per link
+        follows the order of ``links.must`` and ``links.cannot``, not the order in which links were given.
 
     Notes
     -----
-    Links may contradict one another: some methods treat them as soft. Those that enforce them call
+    Links may contradict one another, because some methods treat them as soft. Methods that enforce links call
     :meth:`require_consistent` before anything else.
     """
 
@@ -45,7 +45,7 @@ class Links:
     def __post_init__(self) -> None:
         object.__setattr__(self, "n", as_count(self.n, "n", 1))
         for kind in ("must", "cannot"):
-            pairs = _as_pairs(getattr(self, kind), self.n, f"{kind}-link")
+            pairs = _as_pairs(getattr(self, kind), self.n, kind)
             pairs.setflags(write=False)
             object.__setattr__(self, kind, pairs)
 
@@ -61,28 +61,30 @@ class Links:
     def from_matrix(cls, Q: Any, threshold: float = 0.0) -> Links:
         """Read links from the signs of a matrix: positive is must, negative is cannot, zero is none.
 
-        The matrix, dense or sparse, may be symmetric or hold each pair once. Of a soft one, entries up to a threshold
-        in size can be left out.
+        The matrix, dense or sparse, may be symmetric or hold each pair once. Entries that are at most ``threshold`` in
+        size are left out.
         """
         threshold = as_positive(threshold, "threshold", or_zero=True)
         if not sp.issparse(Q):
-            Q = real_array(Q, "a link matrix")
+            Q = real_array(Q, "the link matrix", "Q")
             if Q.ndim != 2:
-                raise InvalidInput(f"a link matrix must be two-dimensional; its shape is {Q.shape}")
+                raise InvalidInput(f"the link matrix must be two-dimensional; its shape is {Q.shape}", "Q")
         if np.iscomplexobj(Q):
-            raise InvalidInput("the link matrix is complex; give real numbers")
+            raise InvalidInput("the link matrix is complex; give real numbers", "Q")
         Q = sp.coo_array(sp.csr_array(Q))  # entries given twice are added
         if Q.shape[0] != Q.shape[1]:
-            raise InvalidInput(f"a link matrix must be square; its shape is {Q.shape}")
+            raise InvalidInput(f"the link matrix must be square; its shape is {Q.shape}", "Q")
         if not np.isfinite(Q.data).all():
-            raise InvalidInput("the link matrix has NaN or infinite entries; use 0 where there is no link")
+            raise InvalidInput("the link matrix has NaN or infinite entries; use 0 where there is no link", "Q")
         strong = (abs(Q.data) > threshold) & (Q.row != Q.col)
         pairs, signs = np.column_stack([Q.row, Q.col])[strong], Q.data[strong] > 0
         must, cannot = _unique_pairs(pairs[signs]), _unique_pairs(pairs[~signs])
         both = np.intersect1d(must @ [Q.shape[0], 1], cannot @ [Q.shape[0], 1])
         if len(both):
             i, j = divmod(int(both[0]), Q.shape[0])
-            raise InvalidInput(f"the link matrix has opposite signs at ({i}, {j}) and ({j}, {i})")
+            raise InvalidInput(
+                f"the link matrix has opposite signs at ({i}, {j}) and ({j}, {i}); make it symmetric", "Q"
+            )
         return cls(Q.shape[0], must, cannot)
 
     @classmethod
@@ -100,15 +102,15 @@ class Links:
         y : labels
             Points labelled -1 are unknown and are never linked.
         n_links : int
-            Draw so many different pairs, each pair being equally likely.
+            Draw this many different pairs, all equally likely.
         per_class : int
-            Draw so many must-links in each class and so many cannot-links between every two classes
+            Draw this many must-links in each class and this many cannot-links between every two classes
             (the protocol of Li et al. and of the KP paper): r(c + c(c-1)/2) links for c classes.
         random_state : None, int or numpy generator
         """
         if (n_links is None) == (per_class is None):
-            raise InvalidInput("give either n_links or per_class")
-        y = as_labels(y)
+            raise InvalidInput("give either n_links or per_class", "n_links")
+        y = as_labels(y, argument="y")
         rng = as_generator(random_state)
         if n_links is not None:
             members = np.flatnonzero(is_known(y))
@@ -143,12 +145,12 @@ class Links:
 
     @classmethod
     def load(cls, path: str | Path, n: int | None = None) -> Links:
-        """Read links from JSON or CSV, by the file's ending. A CSV does not hold n: give it."""
+        """Read links from JSON or CSV, by the file's ending. A CSV does not store n, so it must be given."""
         content = link_files.read(Path(path), n)
         try:
             return cls(*content)
         except InvalidInput as error:
-            raise InvalidInput(f"{path}: {error}") from error
+            raise InvalidInput(f"{path}: {error}", "path") from error
 
     @classmethod
     def from_table(cls, table: Any, n: int) -> Links:
@@ -156,13 +158,13 @@ class Links:
         try:
             columns = [list(table[name]) for name in ("i", "j", "kind")]
         except (KeyError, TypeError, IndexError) as error:
-            raise InvalidInput("a table of links needs the columns i, j and kind") from error
+            raise InvalidInput("a table of links needs the columns i, j and kind", "table") from error
         if len({len(column) for column in columns}) > 1:
-            raise InvalidInput("the columns i, j and kind of a table of links must be equally long")
+            raise InvalidInput("the columns i, j and kind of a table of links must be equally long", "table")
         rows: dict[str, list] = {"must": [], "cannot": []}
         for k, (i, j, kind) in enumerate(zip(*columns, strict=True)):
             if kind not in rows:
-                raise InvalidInput(f"row {k} of the table: kind must be 'must' or 'cannot', not {kind!r}")
+                raise InvalidInput(f"row {k} of the table: kind must be 'must' or 'cannot', not {kind!r}", "table")
             rows[kind].append((i, j))
         return cls(n, rows["must"], rows["cannot"])
 
@@ -213,7 +215,7 @@ class Links:
     # ------------------------------------------------------------------ labels
 
     def with_labels(self, labels: Any) -> Links:
-        """Return these links and those that labels say, -1 being unknown; raise where the two contradict one another.
+        """Return these links and the links that follow from labels (-1: unknown); raise if they contradict one another.
 
         :class:`InconsistentLinks` carries the witness: the pair that must not be together, by a cannot-link or by two
         labels, and a shortest chain of must-links and equal labels between its ends.
@@ -227,20 +229,20 @@ class Links:
         return together
 
     def to_labels(self, labels: Any = None, n_classes: int | None = None) -> np.ndarray:
-        """Return the labels that follow from these links: those of must-linked points, and those that are left over.
+        """Return the labels that follow from these links: along must-links, and where only one class is left.
 
-        Links determine labels up to names only, and rarely all of them: the others stay -1 ("-1" among names). A
-        contradiction raises :class:`InconsistentLinks` with its witness, too few classes :class:`InvalidInput` with the
-        points that show it.
+        Links determine labels only up to the names of the classes, and rarely determine all of them; the others stay
+        -1 ("-1" among names). A contradiction raises :class:`InconsistentLinks` with its witness, too few classes
+        raise :class:`InvalidInput` with the points that show it.
 
         Parameters
         ----------
         labels : array of n, optional
-            Labels that are known, -1 for unknown. Without, points that cannot-links keep pairwise apart, as many as are
-            found, get the labels 0, 1, … to start with.
+            Known labels, -1 for unknown. Without them, the largest set found of points that are pairwise cannot-linked
+            gets the labels 0, 1, … to start with.
         n_classes : int, optional
-            How many classes there are in all. A point that is cannot-linked to all classes but one is then in that one;
-            without, only must-links carry labels on. With labels, the classes must all be named in them.
+            How many classes there are. A point that is cannot-linked to all classes except one is then in that one;
+            without ``n_classes``, only must-links carry labels on. If labels are given, they must name every class.
         """
         return labelling.labels_from(self, labels, n_classes)
 
@@ -290,9 +292,9 @@ class Links:
         return best
 
     def bootstrap(self, n_links: int, random_state: Any = None) -> Links:
-        """Return links drawn from these with replacement; one that is drawn twice counts once."""
+        """Return links drawn from these with replacement; a link drawn twice counts once."""
         if not len(self):
-            raise InvalidInput("there are no links to draw from")
+            raise InvalidInput("there are no links to draw from; give some first", "links")
         drawn = np.unique(as_generator(random_state).integers(len(self), size=as_count(n_links, "n_links", 1)))
         must = drawn[drawn < len(self.must)]
         return Links(self.n, self.must[must], self.cannot[drawn[drawn >= len(self.must)] - len(self.must)])
@@ -316,8 +318,9 @@ class Links:
         return f"Links({self.n} points, {len(self.must)} must, {len(self.cannot)} cannot)"
 
 
-def _as_pairs(pairs: Any, n: int, what: str) -> np.ndarray:
+def _as_pairs(pairs: Any, n: int, kind: str) -> np.ndarray:
     """Return pairs i < j, sorted and unique, or say which pair is wrong and why."""
+    what = f"{kind}-link"
     if isinstance(pairs, Iterable) and not hasattr(pairs, "shape"):
         pairs = [tuple(pair) if isinstance(pair, set | frozenset) else pair for pair in pairs]
         if not pairs:
@@ -325,26 +328,28 @@ def _as_pairs(pairs: Any, n: int, what: str) -> np.ndarray:
     try:
         array = np.asarray(pairs)
     except ValueError as error:
-        raise InvalidInput(f"{what}s must be pairs (i, j) of point numbers") from error
+        raise InvalidInput(f"{what}s must be pairs (i, j) of point numbers", kind) from error
     if array.size == 0:
         return np.zeros((0, 2), dtype=int)
     if array.ndim != 2 or array.shape[1] != 2:
-        raise InvalidInput(f"{what}s must be pairs (i, j) of point numbers; their shape is {array.shape}")
+        raise InvalidInput(f"{what}s must be pairs (i, j) of point numbers; their shape is {array.shape}", kind)
     try:
         numbers = array.astype(float)
     except (TypeError, ValueError) as error:
-        raise InvalidInput(f"{what}s must be pairs of whole numbers: {error}") from error
+        raise InvalidInput(f"{what}s must be pairs of whole numbers: {error}", kind) from error
     if array.dtype == bool or not (np.isfinite(numbers).all() and (numbers == np.floor(numbers)).all()):
-        raise InvalidInput(f"{what}s must be pairs of whole numbers")
+        raise InvalidInput(f"{what}s must be pairs of whole numbers", kind)
     outside = ((numbers < 0) | (numbers >= n)).any(axis=1)
     if outside.any():
         i, j = numbers[np.flatnonzero(outside)[0]]
-        raise InvalidInput(f"the {what} ({i:g}, {j:g}) names a point outside 0 … {n - 1}; points are counted from 0")
+        raise InvalidInput(
+            f"the {what} ({i:g}, {j:g}) names a point outside 0 … {n - 1}; points are counted from 0", kind
+        )
     integers = numbers.astype(int)
     itself = integers[:, 0] == integers[:, 1]
     if itself.any():
         i = integers[np.flatnonzero(itself)[0], 0]
-        raise InvalidInput(f"the {what} ({i}, {i}) joins a point to itself; remove it")
+        raise InvalidInput(f"the {what} ({i}, {i}) joins a point to itself; remove it", kind)
     return _unique_pairs(integers)
 
 
@@ -379,4 +384,4 @@ def _unrank_pairs(ranks: np.ndarray) -> np.ndarray:
 
 def _require_enough(wanted: int, possible: int, what: str) -> None:
     if wanted > possible:
-        raise InvalidInput(f"there are only {possible} possible {what}, fewer than the {wanted} asked for")
+        raise InvalidInput(f"there are only {possible} possible {what}, fewer than the {wanted} asked for", "per_class")

@@ -1,4 +1,4 @@
-"""Partial labels: drawn at random, or as they follow from links."""
+"""Partial labels: drawn at random, or derived from links."""
 
 from __future__ import annotations
 
@@ -13,26 +13,28 @@ from ..numerics.checks import as_count, as_generator, as_labels, is_known
 def sample_labels(
     y: Any, n_labels: int | None = None, per_class: int | None = None, random_state: Any = None
 ) -> np.ndarray:
-    """Return labels of which some are revealed and the others -1.
+    """Return the labels with some of them revealed and the others set to -1.
 
     Parameters
     ----------
     y : labels
-        Points labelled -1 are unknown and stay so.
+        Points labelled -1 are unknown and stay unknown.
     n_labels : int
-        Reveal so many, of all classes together. One of each class is among them if there are enough.
+        Reveal this many in all, with at least one of each class if there are enough.
     per_class : int
-        Reveal so many of each class.
+        Reveal this many of each class.
     random_state : None, int or numpy generator
     """
     if (n_labels is None) == (per_class is None):
-        raise InvalidInput("give either n_labels or per_class")
-    y = as_labels(y)
+        raise InvalidInput("give either n_labels or per_class", "n_labels")
+    y = as_labels(y, argument="y")
     rng = as_generator(random_state)
     known = np.flatnonzero(is_known(y))
     classes, sizes = np.unique(y[known], return_counts=True)
     if len(classes) < 2:
-        raise InvalidInput("the labels name fewer than two classes; -1 stands for unknown, so number classes from 0")
+        raise InvalidInput(
+            "the labels name fewer than two classes; -1 stands for unknown, so number classes from 0", "y"
+        )
     order = rng.permutation(known)
     if per_class is not None:
         count = as_count(per_class, "per_class", 1, int(sizes.min()))
@@ -63,13 +65,14 @@ def labels_from(links: Any, labels: Any, n_classes: int | None) -> np.ndarray:
     if n_classes is not None:
         if as_count(n_classes, "n_classes", 1) < len(names) or (labels is not None and n_classes != len(names)):
             if labels is None:
-                raise InvalidInput(
-                    f"the points {_points(links, list(block))} are pairwise kept apart, so there are at least "
-                    f"{len(names)} classes, and n_classes is {n_classes}"
+                raise InvalidInput.about(
+                    "n_classes",
+                    f"is {n_classes}, but the points {_points(links, list(block))} are pairwise kept apart, so there "
+                    f"are at least {len(names)} classes",
                 )
-            raise InvalidInput(
-                f"n_classes is {n_classes}, but the labels name {len(names)}; label a point of each class, "
-                f"or leave n_classes out"
+            raise InvalidInput.about(
+                "n_classes",
+                f"is {n_classes}, but the labels name {len(names)}; label a point of each class, or leave it out",
             )
         _eliminate(links, block, len(names))
         if n_classes == 1:  # nothing is left to choose
@@ -83,9 +86,11 @@ def labels_from(links: Any, labels: Any, n_classes: int | None) -> np.ndarray:
 
 
 def joined(links: Any, labels: Any) -> Any:
-    """Return links that imply these and those of labels, few: from points to the first of their class, and between.
+    """Return a few links that imply these and the links of labels: from each point to the first of its class.
 
-    :meth:`cvxlink.Links.with_labels` has all of them, for methods that do not look at what follows from links.
+    The first points of the classes are kept apart.
+
+    :meth:`cvxlink.Links.with_labels` returns all of them, for methods that do not derive links from links.
     """
     labels = as_labels(labels, links.n)
     known = np.flatnonzero(is_known(labels))
@@ -101,7 +106,7 @@ def joined(links: Any, labels: Any) -> Any:
 
 
 def _eliminate(links: Any, block: dict[int, int], n_classes: int) -> None:
-    """Give blocks the one class that is left to them, until there are no more such; refuse where none is left."""
+    """Give each block its class where only one is left, as long as there are such blocks; refuse where none is left."""
     neighbours = links.block_neighbours
     waiting = list(neighbours)
     while waiting:
@@ -113,7 +118,8 @@ def _eliminate(links: Any, block: dict[int, int], n_classes: int) -> None:
             near = _points(links, [a for a in sorted(neighbours[b]) if a in block])
             raise InvalidInput(
                 f"point {_points(links, [b])} is cannot-linked to all {n_classes} classes, by the points {near}; "
-                f"there must be more classes, or one of its cannot-links is wrong"
+                f"there must be more classes, or one of its cannot-links is wrong",
+                "links",
             )
         if len(left) == 1:
             block[b] = left.pop()

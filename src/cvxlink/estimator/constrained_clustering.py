@@ -1,4 +1,4 @@
-"""The methods as a scikit-learn estimator: points, and what is known about some of them, in; labels out."""
+"""The methods as a scikit-learn estimator: from points, links and partial labels to clusters."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ..methods.table import method
 from ..numerics.checks import as_count, real_array
 from ..programs.status import DEFAULT_ACCURACY
 from ..solvers.route import Progress
-from .supervision import Supervision, takes_either
+from .supervision import Supervision, argument_names, takes_either
 
 AFFINITIES = ("knn", "rbf", "precomputed")
 _CHECKS_OF_ONE_CLUSTER = (
@@ -36,13 +36,13 @@ _CHECKS_OF_ONE_CLUSTER = (
 
 
 def expected_failed_checks(estimator: ConstrainedClustering) -> dict[str, str]:
-    """Return the checks of scikit-learn's that an estimator does not pass, each with the reason.
+    """Return the checks of scikit-learn that an estimator does not pass, each with the reason.
 
-    To be given to ``check_estimator`` or ``parametrize_with_checks``. There are none for points and most methods.
+    Pass it to ``check_estimator`` or ``parametrize_with_checks``. It is empty for points and most methods.
     """
     failed = {}
     if estimator.affinity == "precomputed":
-        failed["check_clustering"] = "the check clusters points, and these are no affinity"
+        failed["check_clustering"] = "the check clusters points, which are not an affinity"
     which = method(estimator.method)
     if "labels" in which.needs or which.formulation is CSC:
         reason = f"the check asks for one cluster, and {which.name} finds at least two"
@@ -64,22 +64,22 @@ def _extends(estimator: ConstrainedClustering) -> bool:
 class ConstrainedClustering(ClusterMixin, BaseEstimator):
     """Clustering with must-links, cannot-links and partial labels, by any of the methods.
 
-    ``fit`` builds a graph of the points, declares the method's program on it, solves and certifies that, and clusters
-    what comes of it, in the way of the method's paper.
+    ``fit`` builds a graph of the points, declares the method's program on it, solves and certifies it, and clusters the
+    result as the method's paper does.
 
     Parameters
     ----------
     n_clusters : int, optional
-        By default as many as ``y`` has classes, or as the cannot-links show to be needed if that is more; at least two.
+        By default the number of classes in ``y``, or the number the cannot-links need if that is more; at least two.
     method : str or subclass of Problem
-        One of ``cvxlink.methods()``, in capitals or not, or a formulation of your own.
+        One of ``cvxlink.methods()``, in upper or lower case, or your own formulation.
     method_options : dict, optional
         Fields of the formulation: ``{"mu": 0.2}`` for SRCP.
     affinity : "knn", "rbf" or "precomputed"
-        What the graph is made by: :meth:`Graph.knn`, :meth:`Graph.rbf`, or X is an n × n affinity itself, dense or
+        How the graph is built: by :meth:`Graph.knn`, by :meth:`Graph.rbf`, or X itself is an n × n affinity, dense or
         sparse.
     n_neighbors : int
-        Neighbours of each point, for "knn"; with fewer other points all of these, with a warning.
+        Neighbours of each point, for "knn". If there are fewer other points, all are neighbours, with a warning.
     sigma : float or "mean"
         The width of the weights, for "knn" and "rbf".
     symmetrize : "union", "mean" or "mutual"
@@ -87,45 +87,45 @@ class ConstrainedClustering(ClusterMixin, BaseEstimator):
     connect : bool
         Join the components of the graph, for "knn".
     cluster_method : str, optional
-        "kernel-kmeans", "spectral", "kmeans", "cut" or "argmax"; by default the paper's own.
+        "kernel-kmeans", "spectral", "kmeans", "cut" or "argmax"; by default the one in the method's paper.
     n_init : int
         Restarts of k-means.
     solver, form, route, accuracy, time_limit, solver_options
         As in :meth:`Problem.solve`.
     random_state : None, int, numpy generator or RandomState
-        Where clustering starts; the same number, the same labels.
+        The seed of the clustering; the same number gives the same labels.
 
     Attributes
     ----------
     labels_ : array of n
-        The clusters, 0 … k − 1. With ``y``, and at least as many clusters as it has classes, they are numbered to agree
-        most with these, one to one, so that ``classes_[labels_]`` are names where there are as many of both.
+        The clusters, 0 … k − 1. If ``y`` names at most as many classes as there are clusters, the clusters are numbered
+        to agree most with these, one to one, so that ``classes_[labels_]`` are names if there are as many of both.
     n_clusters_ : int
-        How many clusters were asked for, or follow.
+        The number of clusters, as asked for or as it follows.
     classes_ : array
-        The classes that ``y`` names, in order; only with ``y``.
+        The classes that ``y`` names, in order; only if ``y`` was given.
     links_ : Links
-        The links that were given, and those that ``y`` says: all of them for methods with soft links, otherwise a few
+        The given links and the links that follow from ``y``: all of them for methods with soft links, otherwise a few
         that imply the others.
     problem_, solution_ : Problem, Solution
         What was solved, and how: ``solution_.certificate``, ``solution_.timings``, ``solution_.duals``.
     embedding_ : array, n × r
-        The points in feature space, for methods that have one.
+        The points in feature space, for methods that have such a space.
     affinity_matrix_ : array or sparse matrix, n × n
-        What was clustered, for methods that are clustered spectrally, NCuts among them.
+        What was clustered, for methods that are clustered spectrally, including NCuts.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
 
     Notes
     -----
-    Without links and labels there is nothing to propagate: the points are clustered by their graph alone (NCuts), with
-    a warning.
+    Without links and labels there is nothing to propagate. The points are then clustered by their graph alone (NCuts),
+    with a warning.
 
-    ``predict`` is there for methods that extend to new points: not for a precomputed affinity, nor for methods that
-    yield nothing but an affinity (SRCP, E2CP, SL, MinKL).
+    ``predict`` exists for methods that extend to new points. It does not exist for a precomputed affinity, nor for
+    methods that yield only an affinity (SRCP, E2CP, SL, MinKL).
 
-    All of scikit-learn's ``check_estimator`` passes but for what ``expected_failed_checks`` of this module lists, which
-    is nothing for points and most methods.
+    The estimator passes all of scikit-learn's ``check_estimator`` except the checks that ``expected_failed_checks`` of
+    this module lists; for points and most methods it lists none.
 
     Examples
     --------
@@ -191,18 +191,19 @@ class ConstrainedClustering(ClusterMixin, BaseEstimator):
         Parameters
         ----------
         X : array or frame, n × d
-            One row a point; an n × n affinity with ``affinity="precomputed"``.
+            One row per point; an n × n affinity with ``affinity="precomputed"``.
         y : array of n, optional
-            Labels of some points, numbers or names: -1, None, or NaN among names, where they are unknown. Methods that
-            take links get those that follow.
+            Labels of some points, numbers or names; -1, None, or NaN among names, stand for unknown. Methods that take
+            links get the links that follow from them.
         must_link, cannot_link : pairs, optional
-            Lists or arrays of pairs (i, j). Points are positions counted from 0, also in a pandas frame, whose index is
-            not used.
+            Lists or arrays of pairs (i, j). Points are positions counted from 0, also if X is a pandas frame, whose
+            index is not used.
         links : Links or matrix, optional
-            More links, or the same: as :class:`~cvxlink.Links`, or as an n × n matrix, dense or sparse, positive for
-            must and negative for cannot. Methods that take labels get those that follow.
+            Links as :class:`~cvxlink.Links`, or as an n × n matrix, dense or sparse, positive for must and negative for
+            cannot; together with ``must_link`` and ``cannot_link`` if both are given. Methods that take labels get the
+            labels that follow from them.
         progress : function, optional
-            Called after each step of a route that has steps, as in :meth:`Problem.solve`; not at all for others.
+            Called after each step of a route that has steps, as in :meth:`Problem.solve`; never for other routes.
         """
         before = dict(self.__dict__)
         try:
@@ -214,7 +215,7 @@ class ConstrainedClustering(ClusterMixin, BaseEstimator):
     def _fitted(
         self, X: Any, y: Any, must_link: Any, cannot_link: Any, links: Any, progress: Callable[[Progress], Any] | None
     ) -> ConstrainedClustering:
-        points = _worded_as_here(validate_data, self, X, **self._input)
+        points = _checked_by_sklearn(validate_data, self, X, **self._input)
         task = self._task(points, y, must_link, cannot_link, links)
         algorithm = {} if task.replaced else self._algorithm
         if progress is not None and not _has_steps(task.problem, algorithm):
@@ -254,18 +255,18 @@ class ConstrainedClustering(ClusterMixin, BaseEstimator):
         self, X: Any, y: Any = None, *, must_link: Any = None, cannot_link: Any = None, links: Any = None
     ) -> Problem:
         """Return the problem that :meth:`fit` would solve, unsolved; nothing is fitted."""
-        points = _worded_as_here(check_array, X, estimator=self, **self._input)
+        points = _checked_by_sklearn(check_array, X, estimator=self, **self._input)
         return self._task(points, y, must_link, cannot_link, links).problem
 
     @property
     def _input(self) -> dict[str, Any]:
-        """What X has to be. Sparse points are refused, and told what to do, by the graph: an affinity may be sparse."""
+        """What X must be. An affinity may be sparse; sparse points are refused when the graph is built."""
         affinity = self.affinity == "precomputed"
         return {"accept_sparse": "csr", "dtype": float, "ensure_min_samples": 2, "ensure_non_negative": affinity}
 
     @property
     def _algorithm(self) -> dict[str, Any]:
-        """How the method that was asked for is to be solved, and no other."""
+        """How to solve the method that was asked for; another method in its place takes its default."""
         options = self.solver_options
         return {"solver": self.solver, "form": self.form, "route": self.route, "solver_options": options}
 
@@ -274,46 +275,52 @@ class ConstrainedClustering(ClusterMixin, BaseEstimator):
         known = Supervision.given(n, y, must_link, cannot_link, links)
         chosen, options = method(self.method), self.method_options or {}
         if not isinstance(options, Mapping):
-            raise InvalidInput(f"method_options must be a dict, such as {{'mu': 0.2}}, not {options!r}")
+            raise InvalidInput.about("method_options", f"must be a dict, such as {{'mu': 0.2}}, not {options!r}")
         replaced = takes_either(chosen) and known.is_empty
         if replaced:
-            warnings.warn(
-                f"there are no links and no labels for {chosen.name} to go by, so the points are clustered by their "
-                f"graph alone (NCuts); give must_link and cannot_link, links, or y with -1 for unknown",
-                LinkWarning,
-                stacklevel=3,
+            trouble = LinkWarning.asking_for(
+                f"there are no links and no labels for {chosen.name}, so the points are clustered by their graph alone "
+                f"(NCuts)",
+                "links",
+                "y",
             )
+            warnings.warn(trouble, stacklevel=3)
             chosen, options = method(NCuts), {}
         elif not (takes_either(chosen) or known.is_empty):
             warnings.warn(
-                f"{chosen.name} clusters by the graph alone: links are ignored, and labels but for their number and "
-                f"names; method='kp' goes by them",
+                f"{chosen.name} clusters by the graph alone: it ignores links, and uses only the number and the names "
+                f"of the labels; choose a method that uses them, such as KP",
                 LinkWarning,
                 stacklevel=3,
             )
         all_links = known.links_for(chosen)
         asked = self.n_clusters
         k = known.n_clusters(all_links) if asked is None else as_count(asked, "n_clusters", 1, n)
-        problem = chosen.make(self._graph(X), all_links, known.labels_for(chosen, k), k, **options)
+        graph, labels = self._graph(X), known.labels_for(chosen, k)
+        with argument_names(dict.fromkeys(options, "method_options")):
+            problem = chosen.make(graph, all_links, labels, k, **options)
         found = getattr(problem, "n_clusters", k)
         if found != k:
             raise InvalidInput(
                 f"{chosen.name} finds the {found} classes that labels name, not {k} clusters; ask for {found}, label a "
-                f"point of each class, or choose a method that takes links"
+                f"point of each class, or choose a method that takes links",
+                "n_clusters",
             )
         return _Task(problem, known, all_links, k, replaced)
 
     def _graph(self, X: Any) -> Graph:
         if self.affinity not in AFFINITIES:
-            raise InvalidInput(f"affinity must be one of {', '.join(map(repr, AFFINITIES))}, not {self.affinity!r}")
+            raise InvalidInput.about(
+                "affinity", f"must be one of {', '.join(map(repr, AFFINITIES))}, not {self.affinity!r}"
+            )
         if self.affinity == "precomputed":
             return Graph.from_affinity(X)
         if self.affinity == "rbf":
             return Graph.rbf(X, self.sigma)
         neighbours, others = as_count(self.n_neighbors, "n_neighbors"), X.shape[0] - 1
         if neighbours > others:
-            trouble = f"n_neighbors is {neighbours}, and each point has {others} others; all are joined"
-            warnings.warn(trouble, ClippedWarning, stacklevel=4)
+            problem = f"is {neighbours}, but each point has only {others} others; all are joined"
+            warnings.warn(ClippedWarning.about("n_neighbors", problem), stacklevel=4)
         return Graph.knn(X, min(neighbours, others), self.sigma, self.symmetrize, self.connect)  # type: ignore[arg-type]
 
     # ------------------------------------------------------------------ what was fitted
@@ -322,16 +329,16 @@ class ConstrainedClustering(ClusterMixin, BaseEstimator):
     def predict(self, X: Any) -> np.ndarray:
         """Return the cluster of new points, each as if it were the only one to join the graph.
 
-        A new point gets its place in feature space from its neighbours, and the cluster with the nearest mean; for
-        methods with scores for classes the class with the largest. So what is said of a point does not depend on the
-        others in X.
+        A new point gets its place in feature space from its neighbours and joins the cluster with the nearest mean; for
+        methods with scores for classes it joins the class with the largest score. The cluster of a point does not
+        depend on the other points in X.
         """
         check_is_fitted(self)
-        points = _worded_as_here(validate_data, self, X, reset=False, **{**self._input, "ensure_min_samples": 1})
+        points = _checked_by_sklearn(validate_data, self, X, reset=False, **{**self._input, "ensure_min_samples": 1})
         return predict_alone(self.solution_, points, None if self._way == "argmax" else self.labels_)
 
     def _why_no_prediction(self) -> str:
-        """Return why there is no ``predict``, for the problem that was solved or the method that is to be; or ""."""
+        """Return why the problem that was solved, or the chosen method, has no ``predict``; or ""."""
         problem = getattr(self, "problem_", None)
         which = method(self.method if problem is None else type(problem))
         if "graph" not in which.needs or not _is_embedded(which.formulation):
@@ -391,14 +398,14 @@ def _has_steps(problem: Problem, algorithm: dict[str, Any]) -> bool:
     return route is not None and route.iterates
 
 
-def _worded_as_here(check: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
-    """Let scikit-learn check the points, in its words; its errors are ours."""
+def _checked_by_sklearn(check: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+    """Let scikit-learn check the points; its errors become InvalidInput, with the same message."""
     *first, X = arguments
     X = real_array(X, "X") if np.ma.isMaskedArray(X) else X  # scikit-learn would look behind the mask
     try:
         return check(*first, X, **options)
     except ValueError as error:
-        raise InvalidInput(str(error)) from error
+        raise InvalidInput(str(error), "X") from error
 
 
 def _is_embedded(formulation: type[Problem]) -> bool:

@@ -1,7 +1,9 @@
-"""What is known about points beforehand, links and labels, as each method takes it."""
+"""What is known about the points beforehand, links and labels, in the form each method takes."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -24,7 +26,7 @@ class Supervision:
     Attributes
     ----------
     links : Links
-        Those that were given as such.
+        The links that were given as links.
     labels : array of n, or None
         -1 for unknown ("-1" among names); None if none is known.
     """
@@ -36,7 +38,7 @@ class Supervision:
     def given(cls, n: int, y: Any, must_link: Any, cannot_link: Any, links: Any) -> Supervision:
         """Read labels and links, however they were given; None stands for nothing."""
         matrix = _as_links(links, n)
-        pairs = Links(n, () if must_link is None else must_link, () if cannot_link is None else cannot_link)
+        pairs = _links_of_pairs(n, must_link, cannot_link)
         together = Links(n, np.vstack([matrix.must, pairs.must]), np.vstack([matrix.cannot, pairs.cannot]))
         return cls(together, _as_partial_labels(y, n))
 
@@ -51,9 +53,10 @@ class Supervision:
         return np.array([], dtype=int) if self.labels is None else np.unique(self.labels[is_known(self.labels)])
 
     def links_for(self, method: Method) -> Links:
-        """Return the links and those that labels say: all for soft ones, few that imply the others for hard ones.
+        """Return the given links and the links that follow from labels: all of them, or a few that imply the others.
 
-        Contradictions are refused where labels are involved, and by methods that cannot do with them.
+        Methods with soft links get all. Contradictions are refused where labels are involved, and by methods that
+        enforce links.
         """
         soft = "links" in method.needs and not method.formulation.about.hard_links
         if self.labels is not None:
@@ -63,7 +66,7 @@ class Supervision:
         return self.links
 
     def labels_for(self, method: Method, n_clusters: int) -> np.ndarray | None:
-        """Return the labels and those that links say, for a method that takes labels."""
+        """Return the given labels and the labels that follow from links, for a method that takes labels."""
         if "labels" not in method.needs:
             return None
         if self.labels is not None:
@@ -71,27 +74,28 @@ class Supervision:
         following = self.links.to_labels(n_classes=n_clusters)
         found = len(np.unique(following[is_known(following)]))
         if found < n_clusters:
-            raise InvalidInput(
-                f"{method.name} starts from labels, and these links keep only {found} of {n_clusters} clusters apart; "
-                f"give y, or cannot-links between points of every two clusters"
+            raise InvalidInput.asking_for(
+                f"{method.name} starts from labels, and these links keep only {found} of {n_clusters} clusters apart",
+                "y",
+                instead="add cannot-links between points of every two clusters",
             )
         return following
 
     def n_clusters(self, links: Links) -> int:
-        """Return how many clusters there are if nobody says so: as many as classes, or as the links show; two at least.
+        """Return the default number of clusters: as many as there are classes, or as the links need; at least two.
 
-        ``links`` are these and those that labels say.
+        ``links`` are the given links and the links that follow from labels.
         """
         if links.contradiction():
-            raise InvalidInput(
-                "the links contradict one another, so they do not tell how many clusters there are; give n_clusters"
+            raise InvalidInput.asking_for(
+                "the links contradict one another, so they do not tell how many clusters there are", "n_clusters"
             )
         return max(2, len(self.classes), links.least_clusters())
 
     def matched(self, clusters: np.ndarray, n_clusters: int) -> np.ndarray:
-        """Number clusters as the classes they agree with most, one to one, and others after these.
+        """Number the clusters like the classes they agree with most, one to one, and the others after these.
 
-        With fewer clusters than classes they stay as they are.
+        With fewer clusters than classes the numbers stay as they are.
         """
         if self.labels is None or n_clusters < len(self.classes):
             return clusters
@@ -116,20 +120,37 @@ def _as_links(links: Any, n: int) -> Links:
     if not isinstance(links, Links):
         shape = links.shape if issparse(links) else np.shape(links)
         if shape != (n, n):
-            raise InvalidInput(
-                f"links must be Links or a signed {n} × {n} matrix, not something of the shape {shape}; "
-                f"pairs go to must_link and cannot_link"
+            raise InvalidInput.about(
+                "links",
+                f"must be Links or a signed {n} × {n} matrix, not something of the shape {shape}; pairs go to "
+                f"must_link and cannot_link",
             )
-        return Links.from_matrix(links)
+        with argument_names({"Q": "links"}):
+            return Links.from_matrix(links)
     if links.n != n:
-        raise InvalidInput(f"there are {n} points, but the links are on {links.n}")
+        raise InvalidInput(f"there are {n} points, but the links are on {links.n}", "links")
     return links
+
+
+def _links_of_pairs(n: int, must_link: Any, cannot_link: Any) -> Links:
+    with argument_names({"must": "must_link", "cannot": "cannot_link"}):
+        return Links(n, () if must_link is None else must_link, () if cannot_link is None else cannot_link)
+
+
+@contextmanager
+def argument_names(names: Mapping[str, str]) -> Iterator[None]:
+    """Let errors be about the arguments of the estimator instead of those of what it calls."""
+    try:
+        yield
+    except InvalidInput as error:
+        error.argument = names.get(error.argument or "", error.argument)
+        raise
 
 
 def _as_partial_labels(y: Any, n: int) -> np.ndarray | None:
     if y is None:
         return None
     if isinstance(y, Links):
-        raise InvalidInput("y takes labels, -1 for unknown; give links by name: fit(X, links=…)")
-    labels = as_labels(y, n)
+        raise InvalidInput("y takes labels, -1 for unknown; give links by name: fit(X, links=…)", "y")
+    labels = as_labels(y, n, "y")
     return labels if is_known(labels).any() else None

@@ -92,7 +92,7 @@ def test_a_first_line_that_may_be_a_header_or_a_point_is_not_guessed(read):
         read(text, truth="3")
     assert len(read(text, has_header=False, truth="3").X) == 2
     assert len(read(text, has_header=True, truth="setosa").X) == 1
-    with pytest.raises(cl.InvalidInput, match="line 1, column 2: 'NA' is no number"):
+    with pytest.raises(cl.InvalidInput, match="line 1, column 2: 'NA' is not a number"):
         read("1,NA\n2,3\n")
 
 
@@ -110,7 +110,7 @@ def test_a_first_line_that_may_be_a_header_or_a_point_is_not_guessed(read):
         ("a,b\n1,2\n1e200,1\n", r"line 3, column 1 \(a\): 1e\+200 is too large"),
         ("a;b\n1;2\n3,5;4\n", r"line 3, column 1 \(a\): '3,5' has a decimal comma"),
         ("3,5;4\n1,5;2,5\n", r"line 1, column 1.*--header"),
-        ("a;b\n1;2\n-0,125;4\n", r"'-0,125' has a decimal comma; .* decimal point, -0\.125"),
+        ("a;b\n1;2\n-0,125;4\n", r"'-0,125' has a decimal comma; .* decimal point: -0\.125"),
         ('a,b\n1,2\n"1,000",4\n', r"'1,000' has a comma: if it separates thousands, write 1000; if decimals, 1\.000"),
         ('a,b\n1,2\n"12,345,678.5",4\n', r"'12,345,678\.5' has commas between thousands; .* 12345678\.5"),
         ("a;b\n1;2\n1.000,5;4\n", r"'1\.000,5' has points between thousands; .*: 1000\.5"),
@@ -121,8 +121,8 @@ def test_a_first_line_that_may_be_a_header_or_a_point_is_not_guessed(read):
         ("a,b,c\n1,x,u\n2,y,v\n", r"line 2, column 2 \(b\): the column holds text \(as does column 3 \(c\)\)"),
         (
             "a,b\n1,x\n2,y\n",
-            r"'x' here; say what it is by --label-column, --truth-column or --id-column, leave it out by "
-            r"--ignore-column, or name the features by --columns",
+            r"'x' here; say what it is with --label-column, --truth-column or --id-column, leave it out with "
+            r"--ignore-column, or name the features with --columns",
         ),
         ("a,b,\n1,2,\n3,4,\n", r"line 2, column 3: the column is empty in every line"),
         ('a,b\n1,2\n"3,4\n5,6\n', r"line 3: quotes do not match"),
@@ -142,14 +142,17 @@ def test_what_is_wrong_with_a_file_is_said_with_line_and_column(read, text, says
 @pytest.mark.parametrize(
     ("roles", "says"),
     [
-        ({"labels": "z"}, r"no column 'z', as --label-column asks for; there are n, a, a, l, or a number from 1 to 4"),
+        (
+            {"labels": "z"},
+            r"no column 'z', which --label-column asks for; there are n, a, a, l, or a number from 1 to 4",
+        ),
         ({"features": ("a",)}, r"columns 2 and 3 are called 'a'; give --columns the number"),
         ({"features": ("2", "2")}, r"column 2 \(a\) is named twice"),
         ({"labels": "l", "truth": "4"}, r"column 4 \(l\) cannot be both --label-column and --truth-column"),
         ({"labels": "l", "features": ("2", "4")}, r"column 4 \(l\) is --label-column, so it cannot be among --columns"),
         ({"labels": "l", "ignored": ("4",)}, r"column 4 \(l\) cannot be both --label-column and --ignore-column"),
         ({"ignored": ("2",)}, r"column 2 \(a\) cannot be both in --columns and --ignore-column"),
-        ({"ignored": ("z",)}, r"no column 'z', as --ignore-column asks for"),
+        ({"ignored": ("z",)}, r"no column 'z', which --ignore-column asks for"),
         ({"names": "n"}, r"line 4, column 1 \(n\): 'p' is also the name of line 2"),
         ({"names": "l"}, r"line 3, column 4 \(l\): the point has no name"),
     ],

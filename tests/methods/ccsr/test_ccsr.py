@@ -187,7 +187,7 @@ def test_weights_can_be_said_in_four_ways():
         ({0: 1.0}, "by pair must look like"),
         ({(0, 99): 1.0}, "with points 0 … 13"),
         (by_pair | {first: 1.0, first[::-1]: 2.0}, "two different numbers"),
-        ({(int(links.cannot[0][0]), int(links.cannot[0][1])): 1.0}, "no such link"),
+        ({(int(links.cannot[0][0]), int(links.cannot[0][1])): 1.0}, "not one of these links"),
         (1e300, "at most 1e[+]50"),
         ({first: "1"}, "must be a number"),
         ("a", "must be a number"),

@@ -334,7 +334,10 @@ class TestKernels:
             ({"must_bound": 0.0, "cannot_bound": 0.1}, "must_bound must be positive"),
             ({"must_noise": 1.0, "cannot_noise": -1.0}, "cannot_noise must be positive"),
             ({"must_bound": {(0, 1): 0.1}, "cannot_bound": 0.1}, r"no number for the link \(2, 3\)"),
-            ({"must_bound": {(0, 2): 0.1}, "cannot_bound": 0.1}, r"has a number for \(0, 2\), which is no such link"),
+            (
+                {"must_bound": {(0, 2): 0.1}, "cannot_bound": 0.1},
+                r"has a number for \(0, 2\), which is not one of these links",
+            ),
             ({"must_noise": 1e300, "cannot_noise": 1.0}, "at most 1e[+]50"),
             ({"must_bound": 0.1, "cannot_bound": 0.1, "jitter": "much"}, "jitter must be"),
             ({"must_bound": 0.1, "cannot_bound": 0.1, "jitter": -1.0}, "jitter must be zero or more"),

@@ -1,1 +1,1 @@
-"""Files of points, links and names, and writing files whole or not at all."""
+"""Files of points and links, and files that appear whole or not at all."""

@@ -12,14 +12,14 @@ from ...errors import InvalidInput
 
 
 def require_new(outputs: Mapping[str, Path | None], inputs: Mapping[str, Path | None]) -> None:
-    """Raise if a file that is to be written is also read, or is to be written twice.
+    """Raise if an output file is also an input file, or is named twice.
 
     Parameters
     ----------
     outputs : dict
         Files by the option that names them.
     inputs : dict
-        Files by what is said about them: "holds the points", say.
+        Files by the words that describe them in messages, such as "holds the points".
     """
     taken = {what: path for what, path in inputs.items() if path is not None}
     for option, path in outputs.items():
@@ -40,9 +40,9 @@ def _is_same(path: Path, other: Path) -> bool:
 
 @contextmanager
 def put_in_place(path: Path | None) -> Iterator[Path | None]:
-    """Yield a file to write to, which takes the place of ``path`` if all goes well, and is gone otherwise.
+    """Yield a temporary file to write to; it replaces ``path`` if all goes well, and is removed otherwise.
 
-    That a file can be written there is found out at once. What is no ordinary file, ``/dev/stdout`` say, is written to
+    An error is raised at once if no file can be written there. Special files such as ``/dev/stdout`` are written to
     directly. Without a path there is nothing to do.
     """
     if path is None or (path.exists() and not path.is_file() and not path.is_dir()):

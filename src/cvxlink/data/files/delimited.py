@@ -1,4 +1,4 @@
-"""Text in cells: separated by commas, semicolons, tabs or spaces, as its first lines tell."""
+"""Text in cells, separated by commas, semicolons, tabs or spaces; the first lines show which."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Delimited:
     where : str
         What the file is called in messages.
     text : str
-        What is in it.
+        Its content.
     separator : str
         One of ``SEPARATORS``; a space stands for any number of spaces and tabs.
     """
@@ -42,22 +42,22 @@ class Delimited:
 
     @classmethod
     def read(cls, source: str | Path) -> Delimited:
-        """Read a file, or standard input if the name is ``-``, and tell from its first lines what separates cells."""
+        """Read a file, or standard input if the name is ``-``; detect the separator from its first lines."""
         where = "standard input" if str(source) == STANDARD_INPUT else str(source)
         text = _decoded(_bytes_of(source), where)
         return cls(where, text, _separator(text))
 
     def rows(self) -> Iterator[tuple[int, list[str]]]:
-        """Yield the lines that are not blank: the number of each, counted from 1, and its cells."""
+        """Yield the number, counted from 1, and the cells of each line that is not blank."""
         return _rows_in_spaces(self) if self.separator == SPACES else _rows(self)
 
     def wrong(self, what: str, line: int, column: str = "") -> InvalidInput:
-        """Return the error that something is wrong at a place."""
+        """Return an error about a place in the file."""
         return InvalidInput(f"{self.where}, line {line}{column and f', {column}'}: {what}")
 
 
 def number(cell: str) -> float | None:
-    """Return the number that a cell holds, or None; 1_000 is one to Python only."""
+    """Return the number that a cell holds, or None; unlike Python, 1_000 does not count as a number."""
     try:
         return None if "_" in cell else float(cell)
     except ValueError:
@@ -69,11 +69,11 @@ def _bytes_of(source: str | Path) -> bytes:
         return sys.stdin.buffer.read()
     path = Path(source)
     if not path.exists():
-        raise InvalidInput(f"there is no file {path}")
+        raise InvalidInput(f"there is no file {path}", "path")
     try:
         return path.read_bytes()
     except OSError as error:
-        raise InvalidInput(f"{path} cannot be read: {error.strerror}") from error
+        raise InvalidInput(f"{path} cannot be read: {error.strerror}", "path") from error
 
 
 def _decoded(content: bytes, where: str) -> str:
@@ -85,7 +85,7 @@ def _decoded(content: bytes, where: str) -> str:
 
 
 def _separator(text: str) -> str:
-    """Return the separator that gives most of the first lines equally many cells, and these the most numbers."""
+    """Return the separator by which most of the first lines have equally many cells, and the most numbers."""
     lines = list(islice((line for line in io.StringIO(text) if line.strip()), LINES_LOOKED_AT))
     best, highest = ",", (0, 0.0)
     for separator in SEPARATORS:
@@ -105,7 +105,7 @@ def _split(line: str, separator: str) -> list[str]:
         return line.split()
     try:
         return next(csv.reader([line], delimiter=separator, skipinitialspace=True), [])
-    except csv.Error:  # said when the file is read
+    except csv.Error:  # reported when the file is read
         return []
 
 

@@ -1,4 +1,4 @@
-"""Links in files: JSON, and text with the columns ``i,j,kind`` or, for one kind of links, ``i,j``."""
+"""Links in files: JSON, or text with the columns ``i,j,kind`` or, for one kind of links, ``i,j``."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ COLUMNS = ("i", "j", "kind")
 
 
 def write(path: Path, n: int, must: np.ndarray, cannot: np.ndarray) -> Path:
-    """Write links in the format the file's ending names."""
+    """Write links in the format that the file's ending names."""
     pairs = {"must": must.tolist(), "cannot": cannot.tolist()}
     if _format(path) == "json":
         text = json.dumps({"n": n, **pairs}) + "\n"
@@ -32,18 +32,18 @@ def write(path: Path, n: int, must: np.ndarray, cannot: np.ndarray) -> Path:
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise InvalidInput(f"the links cannot be written to {path}: {error.strerror}") from error
+        raise InvalidInput(f"the links cannot be written to {path}: {error.strerror}", "path") from error
     return path
 
 
 def read(path: Path, n: int | None) -> tuple[int, Pairs, Pairs]:
-    """Return the number of points, the must-links and the cannot-links of a file; whether they are in range is open."""
+    """Return the number of points, the must-links and the cannot-links of a file; their range is not checked here."""
     if _format(path) == "json":
         return _read_json(path, n)
     if not path.exists():
-        raise InvalidInput(f"there is no file {path}")
+        raise InvalidInput(f"there is no file {path}", "path")
     if n is None:
-        raise InvalidInput(f"a CSV does not hold the number of points; use Links.load({path.name!r}, n=…)")
+        raise InvalidInput(f"a CSV does not store the number of points; use Links.load({path.name!r}, n=…)", "n")
     return n, *_read_text(path, PointNames(None))
 
 
@@ -64,7 +64,7 @@ def read_pairs(path: Path, points: PointNames) -> Pairs:
 def _format(path: Path) -> str:
     ending = path.suffix.lower().lstrip(".")
     if ending not in ("json", "csv"):
-        raise InvalidInput(f"links are kept in .json or .csv files, not {path.name!r}")
+        raise InvalidInput(f"links are stored in .json or .csv files, not {path.name!r}", "path")
     return ending
 
 
@@ -74,11 +74,13 @@ def _read_json(path: Path, n: int | None) -> tuple[int, Pairs, Pairs]:
         content = json.loads(text)
         stored, must, cannot = content["n"], content["must"], content["cannot"]
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise InvalidInput(f"{path} is not a file of links: it needs an object with n, must and cannot") from error
+        raise InvalidInput(
+            f"{path} is not a file of links: it needs an object with n, must and cannot", "path"
+        ) from error
     if not isinstance(stored, int):
-        raise InvalidInput(f"{path}: n must be a whole number, not {stored!r}")
+        raise InvalidInput(f"{path}: n must be a whole number, not {stored!r}", "path")
     if n is not None and n != stored:
-        raise InvalidInput(f"{path} holds links on {stored} points, not {n}")
+        raise InvalidInput(f"{path} holds links on {stored} points, not {n}", "n")
     return stored, must, cannot
 
 
@@ -106,7 +108,7 @@ def _read_rows(path: Path, columns: tuple[str, ...], points: PointNames) -> Iter
         cells = [cells[k] for k in order]
         kind = _kind(cells)
         if place == 0 and not (kind or any(map(points.may_be_point, cells[:2]))):
-            continue  # a header in words of its own
+            continue  # a header in other words
         if kind is None:
             what = f"kind must be must or cannot (ml or cl, +1 or -1), not {cells[2]!r} as in column {order[2] + 1}"
             raise table.wrong(what, line)
@@ -124,12 +126,12 @@ def _read_rows(path: Path, columns: tuple[str, ...], points: PointNames) -> Iter
 
 
 def _is_link(cells: list[str], points: PointNames) -> bool:
-    """Whether two cells i, j are a link after all, between points that are called so."""
+    """Whether the two cells i, j are a link after all, between points with these names."""
     return len(cells) == 2 and all(map(points.may_be_point, cells))
 
 
 def _kind(cells: list[str]) -> str | None:
-    """Return the kind of a link, empty where there is no cell for it, or None if it is none."""
+    """Return the kind of a link, empty where there is no cell for it, or None if the cell names no kind."""
     return KINDS.get(cells[2].lower().replace("_", "-").replace(" ", "-")) if len(cells) > 2 else ""
 
 

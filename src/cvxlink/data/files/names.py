@@ -1,4 +1,4 @@
-"""What points are called in files and on the screen: by their names, or by the numbers of their rows."""
+"""How points are called in files and on the screen: by their names, or by the numbers of their rows."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class PointNames:
     Attributes
     ----------
     n : int or None
-        None: not known, and any whole number may be the number of a row.
+        None if unknown; any whole number may then be the number of a row.
     names : tuple of str or None
-        A name for each, all different; without, they are called by the numbers of their rows.
+        One name per point, all different; without names, points are called by the numbers of their rows.
     one_based : bool
         Whether rows are counted from 1 instead of 0.
     """
@@ -45,18 +45,18 @@ class PointNames:
         return any(_whole(name) is not None for name in self.names or ())
 
     def may_be_point(self, cell: str) -> bool:
-        """Whether a cell names a point or looks like the number of a row, if not of one that exists."""
+        """Whether a cell names a point, or looks like the number of a row, even of one that does not exist."""
         return cell in self._rows or _whole(cell) is not None
 
     def row(self, cell: str) -> int:
-        """Return the row of the point that a cell names; say what is wrong with it otherwise."""
+        """Return the row of the point that a cell names, or raise."""
         if cell in self._rows:
             return self._rows[cell]
         whole = _whole(cell)
         if whole is None or self._names_are_numbers:
             how = "not a whole number" if self.names is None else "not the name of a point"
-            remedy = "; names are those of the column given by --id-column"
-            if self.names is None:  # without n it is not the command that asks, and there is no such option
+            remedy = "; the names are in the column given by --id-column"
+            if self.names is None:  # without n the reader is not the command line, which has this option
                 remedy = "" if self.n is None else "; points have names only with --id-column"
             raise InvalidInput(f"{cell!r} is {how}{remedy}")
         first = int(self.one_based)

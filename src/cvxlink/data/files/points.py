@@ -1,4 +1,4 @@
-"""Points in files: a line a point, with columns for features and, where there are such, names, labels and classes."""
+"""Points in files: one line per point, with columns for features and, optionally, names, labels and classes."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ THOUSANDS_POINT = re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+(,\d+|\.\d{3})")
 
 @dataclass(frozen=True)
 class Roles:
-    """Which columns are what; a column is given by its name in the header, or by its number counted from 1.
+    """The role of each column; a column is given by its name in the header, or by its number counted from 1.
 
     Attributes
     ----------
     labels : str or None
-        Partial labels, which clustering makes use of.
+        Partial labels, which clustering uses.
     truth : str or None
-        Classes to compare a clustering with, of which it knows nothing.
+        True classes, to compare a clustering with; clustering does not see them.
     names : str or None
-        What the points are called.
+        The names of the points.
     features : tuple of str or None
-        The columns to cluster by; None: all others.
+        The columns to cluster by; None means all others.
     ignored : tuple of str
-        The columns that are not to be used.
+        The columns not to use.
     """
 
     labels: str | None = None
@@ -50,7 +50,7 @@ class Roles:
 
 @dataclass(frozen=True, eq=False)
 class PointFile:
-    """What a file of points holds.
+    """The content of a file of points.
 
     Attributes
     ----------
@@ -61,9 +61,9 @@ class PointFile:
         The names of the columns of X.
     names : tuple of str or None
     labels, truth : array of n or None
-        -1, or "-1" among names, where it is not known.
+        -1, or "-1" among names, where unknown.
     notes : tuple of str
-        What was decided about the file that its reader may want to know.
+        What was decided about the file that a user may want to know.
     """
 
     where: str
@@ -77,7 +77,7 @@ class PointFile:
 
 @dataclass(frozen=True)
 class Columns:
-    """The columns of a file, and how they are called."""
+    """The columns of a file, and their names."""
 
     where: str
     width: int
@@ -92,7 +92,7 @@ class Columns:
         return (self.header[k] if self.header else "") or str(k + 1)
 
     def find(self, which: str, option: str) -> int:
-        """Return the column that is meant by a name or a number."""
+        """Return the column with this name or number."""
         which = which.strip()
         found = [k for k, name in enumerate(self.header or ()) if name == which]
         if len(found) > 1:
@@ -103,12 +103,12 @@ class Columns:
         if not found:
             known = f"there are {', '.join(map(self.name, range(self.width)))}" if self.header else "there is no header"
             count = f"or a number from 1 to {self.width}"
-            raise InvalidInput(f"{self.where} has no column {which!r}, as {option} asks for; {known}, {count}")
+            raise InvalidInput(f"{self.where} has no column {which!r}, which {option} asks for; {known}, {count}")
         return found[0]
 
 
 def read_points(source: str, roles: Roles | None = None, has_header: bool | None = None) -> PointFile:
-    """Read points from a file, or from standard input if it is called ``-``.
+    """Read points from a file, or from standard input if the name is ``-``.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def read_points(source: str, roles: Roles | None = None, has_header: bool | None
     roles : Roles, optional
         By default all columns are features.
     has_header : bool, optional
-        Whether the first line names the columns; by default that is told from the cells.
+        Whether the first line names the columns; by default the cells decide.
     """
     roles = roles or Roles()
     table = Delimited.read(source)
@@ -152,7 +152,7 @@ def read_points(source: str, roles: Roles | None = None, has_header: bool | None
 
 
 def _has_header(table: Delimited, first: list[tuple[int, list[str]]]) -> bool:
-    """Return whether the first line is a header: it holds no number, or a word where the second line has a number."""
+    """Whether the first line is a header: it holds no number, or a word where the second line has a number."""
     line, cells = first[0]
     are_numbers = [number(cell) is not None for cell in cells]
     if all(are_numbers):
@@ -163,15 +163,15 @@ def _has_header(table: Delimited, first: list[tuple[int, list[str]]]) -> bool:
         return True
     k = are_numbers.index(False)
     raise table.wrong(
-        f"{cells[k].strip()!r} is no number, but others in this line are, so it may be a header or a point; "
-        f"say --header or --no-header",
+        f"{cells[k].strip()!r} is not a number, but others in this line are, so it may be a header or a point; "
+        f"give --header or --no-header",
         line,
         f"column {k + 1}",
     )
 
 
 def _chosen(columns: Columns, roles: Roles) -> tuple[dict[str, int], tuple[int, ...]]:
-    """Return the columns of names, labels and classes by their role, and those of the features."""
+    """Return the columns of names, labels and classes by their role, and the columns of the features."""
     options = {"names": "--id-column", "labels": "--label-column", "truth": "--truth-column"}
     texts: dict[str, int] = {}
     for role, option in options.items():
@@ -202,7 +202,9 @@ def _chosen(columns: Columns, roles: Roles) -> tuple[dict[str, int], tuple[int, 
         if features.count(k) > 1:
             raise InvalidInput(f"{columns.where}: {columns.called(k)} is named twice by --columns")
     if not features:
-        raise InvalidInput(f"{columns.where} has no column of numbers to cluster by besides those named by options")
+        raise InvalidInput(
+            f"{columns.where} has no column of numbers to cluster by, besides the columns that options name"
+        )
     return texts, features
 
 
@@ -213,7 +215,7 @@ def _read(
     texts: list[int],
     rows: Iterator[tuple[int, list[str]]],
 ) -> tuple[np.ndarray, array, dict[int, list[str]]]:
-    """Return the features, the line of each point, and the cells of the columns that are text."""
+    """Return the features, the line of each point, and the cells of the text columns."""
     numbers, lines = array("d"), array("l")
     kept: dict[int, list[str]] = {k: [] for k in texts}
     underscored = "_" in table.text
@@ -237,15 +239,15 @@ def _uneven(table: Delimited, columns: Columns, line: int, count: int) -> Invali
     before = "the header" if columns.header else "the first line"
     what = f"{count} cell{'s' if count != 1 else ''} where {before} has {columns.width}"
     if count < columns.width:
-        return table.wrong(f"{what}; fill in what is missing, or drop the line", line, f"no {columns.called(count)}")
-    remedy = "remove what is too much, or put cells that hold a separator in quotes"
+        return table.wrong(f"{what}; fill in the missing cells, or drop the line", line, f"no {columns.called(count)}")
+    remedy = "remove the extra cells, or put cells that hold a separator in quotes"
     return table.wrong(f"{what}; {remedy}", line, f"column {columns.width + 1}")
 
 
 def _no_number(
     table: Delimited, columns: Columns, features: tuple[int, ...], line: int, cells: list[str]
 ) -> InvalidInput:
-    """Return what is wrong with the first cell of a line that is no number, or with its whole column."""
+    """Return what is wrong with the first cell of a line that is not a number, or with its whole column."""
     k = next(k for k in features if number(cells[k]) is None)
     cell = cells[k].strip()
     rows = islice(table.rows(), int(columns.header is not None), None)
@@ -257,7 +259,7 @@ def _no_number(
     place = columns.called(k)
     if is_empty:
         return table.wrong(
-            "the column is empty in every line; remove it, or leave it out by --ignore-column", line, place
+            "the column is empty in every line; remove it, or leave it out with --ignore-column", line, place
         )
     notation = _other_notation(cell)
     if notation:
@@ -266,32 +268,32 @@ def _no_number(
         alike = ", ".join(columns.called(c) for c in sorted(candidates - {k}))
         also = f" (as does {alike})" if alike else ""
         return table.wrong(
-            f"the column holds text{also}, {cell!r} here; say what it is by --label-column, --truth-column or "
-            f"--id-column, leave it out by --ignore-column, or name the features by --columns",
+            f"the column holds text{also}, {cell!r} here; say what it is with --label-column, --truth-column "
+            f"or --id-column, leave it out with --ignore-column, or name the features with --columns",
             line,
             place,
         )
     if not cell or cell.lower() in MISSING:
         what = f"{cell!r} stands for a missing number" if cell else "the cell is empty"
         return table.wrong(
-            f"{what}; fill it in, drop the line, or leave the column out by --ignore-column", line, place
+            f"{what}; fill it in, drop the line, or leave the column out with --ignore-column", line, place
         )
-    remedy = "correct it, drop the line, or leave the column out by --ignore-column"
+    remedy = "correct it, drop the line, or leave the column out with --ignore-column"
     return table.wrong(f"{cell!r} is not a number; {remedy}", line, place)
 
 
 def _other_notation(cell: str) -> str:
-    """Return what is wrong with a number that is written with other signs than a decimal point, or ""."""
+    """Return what is wrong with a number in another notation than with a decimal point, or ""."""
     plain, with_point = cell.replace(",", ""), cell.replace(",", ".")
     if MAYBE_THOUSANDS.fullmatch(cell):
         return f"{cell!r} has a comma: if it separates thousands, write {plain}; if decimals, {with_point}"
     if DECIMAL_COMMA.fullmatch(cell):
-        return f"{cell!r} has a decimal comma; write numbers with a decimal point, {with_point}"
+        return f"{cell!r} has a decimal comma; write it with a decimal point: {with_point}"
     if THOUSANDS_COMMA.fullmatch(cell):
-        return f"{cell!r} has commas between thousands; write numbers without, {plain}"
+        return f"{cell!r} has commas between thousands; write it without them: {plain}"
     if THOUSANDS_POINT.fullmatch(cell):
         written = cell.replace(".", "").replace(",", ".")
-        return f"{cell!r} has points between thousands; write numbers without, and with a decimal point: {written}"
+        return f"{cell!r} has points between thousands; write it without them, and with a decimal point: {written}"
     return ""
 
 
@@ -329,10 +331,10 @@ def _names(cells: list[str], table: Delimited, column: str, lines: array) -> tup
 
 
 def _labels(cells: list[str], where: str) -> np.ndarray:
-    """Return labels: whole numbers where all that are known are such, names otherwise."""
+    """Return labels: whole numbers if all known labels are whole numbers, names otherwise."""
     known = {cell: number(cell) for cell in set(cells) if cell not in UNKNOWN_LABELS}
     if not known:
-        raise InvalidInput(f"{where} holds no label, and nothing but signs for unknown; fill some in")
+        raise InvalidInput(f"{where} holds no labels, only signs for unknown; fill some in")
     are_whole = all(v is not None and v.is_integer() and abs(v) <= LARGEST_LABEL for v in known.values())
     label = {cell: int(value) if are_whole and value is not None else cell for cell, value in known.items()}
     return as_labels([label.get(cell) for cell in cells])

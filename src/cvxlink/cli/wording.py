@@ -1,0 +1,67 @@
+"""The library's errors and warnings in the words of the command line, which has options instead of arguments."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..errors import AboutArgument, SolveFailed
+from ..programs.status import Status
+
+if TYPE_CHECKING:
+    from ..engine.solution import Solution
+
+# The option for each argument.
+OPTIONS = {
+    "links": "--links (or --must and --cannot)",
+    "must_link": "--must",
+    "cannot_link": "--cannot",
+    "y": "--label-column",
+    "method": "--method",
+    "method_options": "--option",
+    "n_clusters": "--clusters",
+    "n_classes": "--clusters",
+    "n_neighbors": "--neighbors",
+    "sigma": "--sigma",
+    "symmetrize": "--symmetrize",
+    "solver": "--solver",
+    "form": "--form",
+    "route": "--route",
+    "accuracy": "--accuracy",
+    "time_limit": "--time-limit",
+    "memory_limit": "--memory-limit",
+    "random_state": "--seed",
+}
+
+
+def sentence(error: BaseException | str) -> str:
+    """Return what an error or a warning says, with options instead of arguments."""
+    if isinstance(error, SolveFailed) and error.solution is not None:
+        return f"{error.solution.status.sentence} ({error.solution.reason}); {remedy(error.solution)}"
+    return error.worded(OPTIONS) if isinstance(error, AboutArgument) else str(error)
+
+
+def inaccuracy(solution: Solution) -> str:
+    """Return the warning about an answer that is less accurate than asked for."""
+    return f"{solution.status.sentence}: {solution.reason}; {remedy(solution)}"
+
+
+def remedy(solution: Solution) -> str:
+    """Return what to do about a solve that ended without an accurate answer."""
+    match solution.status:
+        case Status.INACCURATE:
+            return f"try {_another_way(solution)}, or ask for less, --accuracy 1e-3 for example"
+        case Status.INFEASIBLE:
+            return "relax or remove constraints; `cvxlink explain` shows whether links contradict one another"
+        case Status.LIMIT:
+            return "raise the limit" if solution.plan.route else "raise the limit, or leave out --solver and --form"
+        case Status.ERROR:
+            return "try another --solver, --form or --route, or less extreme parameters"
+    return solution.status.remedy
+
+
+def _another_way(solution: Solution) -> str:
+    from ..engine.plan import routes_of
+
+    used = solution.plan.route
+    others = [name for name in routes_of(solution.problem) if used is not None and name != used.name]
+    return f"--route {' or '.join(others)}" if others else "another --solver"
