@@ -81,14 +81,6 @@ class CCSR(LinkedGraphProblem):
     prefers = "compact"
     adjustable = ("must_weight", "cannot_weight")
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        as_count(self.order, "order", 1)
-        for name, pairs in (("must_weight", self.links.must), ("cannot_weight", self.links.cannot)):
-            weights = as_link_values(getattr(self, name), pairs, self.links.n, name)
-            on_links(weights, pairs, name, positive=False, default=1.0)
-            object.__setattr__(self, name, weights)
-
     def variables(self) -> dict[str, cp.Variable]:
         """The matrix M = AAᵀ of the representation F_m A."""
         m = min(self.order, self.graph.n)
@@ -108,11 +100,6 @@ class CCSR(LinkedGraphProblem):
         """Semidefiniteness."""
         return {"psd": terms.semidefinite(M)}
 
-    @property
-    def equivalents(self) -> Mapping[str, Problem]:
-        """The sum of squares as one norm, and equation (20) of the paper."""
-        return {"compact": CompactCCSR(self), "schur": SchurCCSR(self)}
-
     @cached_property
     def program(self) -> SpecialProgram:
         """Least squares over a small cone."""
@@ -123,6 +110,21 @@ class CCSR(LinkedGraphProblem):
             certify_fitted_products,
             not_linear="its objective is quadratic, and links are fitted, not enforced",
         )
+
+    @property
+    def equivalents(self) -> Mapping[str, Problem]:
+        """The sum of squares as one norm, and equation (20) of the paper."""
+        return {"compact": CompactCCSR(self), "schur": SchurCCSR(self)}
+
+    # ------------------------------------------------------------------ what is given
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        as_count(self.order, "order", 1)
+        for name, pairs in (("must_weight", self.links.must), ("cannot_weight", self.links.cannot)):
+            weights = as_link_values(getattr(self, name), pairs, self.links.n, name)
+            on_links(weights, pairs, name, positive=False, default=1.0)
+            object.__setattr__(self, name, weights)
 
     @cached_property
     def spectrum(self) -> tuple[np.ndarray, np.ndarray]:
@@ -148,6 +150,8 @@ class CCSR(LinkedGraphProblem):
             np.repeat([1.0, 1.0, 0.0], sizes),
             np.concatenate([np.ones(len(everyone)), self.link_weights]),
         )
+
+    # ------------------------------------------------------------------ how it reads, and what is made of it
 
     @property
     def tex(self) -> Mapping[str, str]:

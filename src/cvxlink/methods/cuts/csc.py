@@ -180,28 +180,16 @@ class CSC(Problem):
         return scaled_by(Q, self.graph.degrees) if self.scaled else Q
 
     @cached_property
+    def threshold(self) -> float:
+        """The threshold β, as a number."""
+        return self._share * self.largest_beta if self.beta is None else float(self.beta)
+
+    @cached_property
     def largest_beta(self) -> float:
         """The largest threshold that some f satisfies: the mean of the K − 1 largest eigenvalues of Q̄ where f lives."""
         largest = float(self._satisfying[0].mean())
         rounding = 1e-14 * norm_bound(self.Q)
         return largest if abs(largest) > rounding else 0.0
-
-    @cached_property
-    def _satisfying(self) -> Pairs:
-        return largest_satisfaction(self.Q, self._trivial, self.n_clusters - 1)
-
-    @property
-    def _trivial(self) -> np.ndarray | None:
-        return self.graph.trivial_cut if self.orthogonal else None
-
-    @cached_property
-    def threshold(self) -> float:
-        """The threshold β, as a number."""
-        return self._share * self.largest_beta if self.beta is None else float(self.beta)
-
-    @property
-    def _share(self) -> float:
-        return 0.5 if self.fraction is None else self.fraction
 
     @cached_property
     def cut(self) -> ConstrainedCut:
@@ -216,6 +204,20 @@ class CSC(Problem):
             self._satisfying[1],
             null_vector,
         )
+
+    @cached_property
+    def _satisfying(self) -> Pairs:
+        return largest_satisfaction(self.Q, self._trivial, self.n_clusters - 1)
+
+    @property
+    def _trivial(self) -> np.ndarray | None:
+        return self.graph.trivial_cut if self.orthogonal else None
+
+    @property
+    def _share(self) -> float:
+        return 0.5 if self.fraction is None else self.fraction
+
+    # ------------------------------------------------------------------ how it reads, and what is made of it
 
     @property
     def tex(self) -> Mapping[str, str]:

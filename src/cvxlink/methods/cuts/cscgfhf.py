@@ -126,6 +126,8 @@ class CSCGFHF(LabelledProblem):
         Q = label_kernel(self.y, self.sigma)
         return scaled_by(Q, Q.sum(axis=1))
 
+    # ------------------------------------------------------------------ how it reads, and what is made of it
+
     @property
     def tex(self) -> Mapping[str, str]:
         """LaTeX of the program."""

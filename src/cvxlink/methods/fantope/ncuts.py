@@ -57,13 +57,6 @@ class NCuts(Problem):
         "shi2000", program="semidefinite (Fantope)", form="fantope", takes="a graph only", yields="embedding, kernel"
     )
 
-    def __post_init__(self) -> None:
-        if not isinstance(self.graph, Graph):
-            raise InvalidInput("NCuts takes a Graph: NCuts(Graph.knn(X), n_clusters=3)")
-        if isinstance(self.n_clusters, Links):
-            raise InvalidInput("NCuts takes no links: NCuts(graph, n_clusters=3); SL and SSKK are cuts with links")
-        as_count(self.n_clusters, "n_clusters", 1, self.graph.n)
-
     def variables(self) -> dict[str, cp.Variable]:
         """What stands for the projection."""
         return {"X": cp.Variable((self.graph.n, self.graph.n), symmetric=True, name="X")}
@@ -83,6 +76,17 @@ class NCuts(Problem):
         said = f"the sum of the {self.n_clusters} smallest eigenvalues of L̄"
         return solved_by_eigenvectors(self, Fantope(self.graph.laplacian(), self.n_clusters, 0.0, eigenpairs, said))
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.graph, Graph):
+            raise InvalidInput("NCuts takes a Graph: NCuts(Graph.knn(X), n_clusters=3)")
+        if isinstance(self.n_clusters, Links):
+            raise InvalidInput("NCuts takes no links: NCuts(graph, n_clusters=3); SL and SSKK are cuts with links")
+        as_count(self.n_clusters, "n_clusters", 1, self.graph.n)
+
+    @property
+    def _degrees(self) -> np.ndarray:
+        return self.graph.degrees if self.graph.n_edges else np.ones(self.graph.n)
+
     def learnt(self, values: Arrays) -> Learnt:
         """The rows of D^{-1/2}V; where V is known up to a rotation only, k-means does not mind."""
         return Learnt(
@@ -95,7 +99,3 @@ class NCuts(Problem):
     def point_of_clustering(self, labels: Any) -> dict[str, Any]:
         """The projection of a clustering, whose value is its normalised cut."""
         return projection_of(labels, self._degrees)
-
-    @property
-    def _degrees(self) -> np.ndarray:
-        return self.graph.degrees if self.graph.n_edges else np.ones(self.graph.n)

@@ -54,10 +54,6 @@ class GFHF(LabelledProblem):
         takes="hard labels",
     )
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_reached(self.graph.components, self.known)
-
     def variables(self) -> dict[str, cp.Variable]:
         """The scores, one column per class."""
         return {"f": cp.Variable(self.Y.shape, name="f")}
@@ -75,3 +71,7 @@ class GFHF(LabelledProblem):
         """The harmonic extension it is equal to."""
         data = Harmonic(self.graph.laplacian(normalized=False), self.known, self.Y[self.known])
         return SpecialProgram(self, data, (Extending(),), certify_harmonic, not_linear="its objective is quadratic")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_reached(self.graph.components, self.known)

@@ -59,10 +59,6 @@ class LLGC(LabelledProblem):
     )
     adjustable = ("alpha",)
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "alpha", as_fraction(self.alpha, "alpha"))
-
     def variables(self) -> dict[str, cp.Variable]:
         """The scores, one column per class."""
         return {"f": cp.Variable(self.Y.shape, name="f")}
@@ -76,11 +72,6 @@ class LLGC(LabelledProblem):
         """None."""
         return {}
 
-    @property
-    def mu(self) -> float:
-        """What a unit of misfit to the labels costs against a unit of roughness."""
-        return (1 - self.alpha) / self.alpha
-
     @cached_property
     def program(self) -> SpecialProgram:
         """The linear system it is equal to."""
@@ -92,6 +83,15 @@ class LLGC(LabelledProblem):
             not_linear="its objective is quadratic, and labels are fitted, not enforced",
             suits_solvers=False,
         )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "alpha", as_fraction(self.alpha, "alpha"))
+
+    @property
+    def mu(self) -> float:
+        """What a unit of misfit to the labels costs against a unit of roughness."""
+        return (1 - self.alpha) / self.alpha
 
     def learnt(self, values: Arrays) -> Learnt:
         """The scores; propagation within the graph and into it, αS and I, is claim 2 of Wang et al. (2012)."""

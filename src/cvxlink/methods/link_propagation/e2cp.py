@@ -56,10 +56,6 @@ class E2CP(PropagatingProblem):
     about = replace(PropagatingProblem.about, paper="lu2010", program="quadratic", form="quadratic")
     adjustable = ("alpha",)
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "alpha", as_fraction(self.alpha, "alpha"))
-
     def variables(self) -> dict[str, cp.Variable]:
         """The propagated links."""
         return {"F": cp.Variable((self.graph.n, self.graph.n), name="F")}
@@ -76,6 +72,15 @@ class E2CP(PropagatingProblem):
         """None."""
         return {}
 
+    @cached_property
+    def program(self) -> SpecialProgram:
+        """The matrix equation it is equal to."""
+        return self.propagating(TwoSided(self.L, self.links.matrix, self.mu), TwoPasses(), Factored())
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "alpha", as_fraction(self.alpha, "alpha"))
+
     @property
     def mu(self) -> float:
         """What a unit of misfit to the links costs against a unit of roughness."""
@@ -85,8 +90,3 @@ class E2CP(PropagatingProblem):
     def inverse_mu(self) -> float:
         """1/μ."""
         return 1 / self.mu
-
-    @cached_property
-    def program(self) -> SpecialProgram:
-        """The matrix equation it is equal to."""
-        return self.propagating(TwoSided(self.L, self.links.matrix, self.mu), TwoPasses(), Factored())

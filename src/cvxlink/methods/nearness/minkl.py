@@ -218,13 +218,6 @@ class MinKL(Problem):
         """The prior kernel K, with the jitter."""
         return self._definite.matrix
 
-    @property
-    def remarks(self) -> tuple[str, ...]:
-        """The jitter, if there is any."""
-        added, least = self._definite.jitter, self._definite.least
-        text = f"jitter {added:.2e} on the diagonal: the least eigenvalue of the kernel is {least:.2e}"
-        return (text,) if added else ()
-
     @cached_property
     def precision(self) -> np.ndarray:
         """The inverse K⁻¹ of the prior; only CVXPY needs it."""
@@ -274,7 +267,14 @@ class MinKL(Problem):
             return Nearness(self.prior, U, groups, weights=1 / levels**2)
         return Nearness(self.prior, U, groups, bounds=levels)
 
-    # ------------------------------------------------------------------ what is made of it
+    # ------------------------------------------------------------------ how it reads, and what is made of it
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """The jitter, if there is any."""
+        added, least = self._definite.jitter, self._definite.least
+        text = f"jitter {added:.2e} on the diagonal: the least eigenvalue of the kernel is {least:.2e}"
+        return (text,) if added else ()
 
     def learnt(self, values: Arrays) -> Learnt:
         """The new kernel, and the affinity of algorithm A or B."""

@@ -54,13 +54,6 @@ class SL(LinkedProblem):
         cluster="spectral",
     )
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.graph.require_unit_weights("SL sets affinities to 0 and 1")
-        both = set(map(tuple, self.links.must.tolist())) & set(map(tuple, self.links.cannot.tolist()))
-        if both:
-            raise InconsistentLinks(min(both), min(both))
-
     def variables(self) -> dict[str, cp.Variable]:
         """The affinity."""
         return {"A": cp.Variable((self.graph.n, self.graph.n), symmetric=True, name="A")}
@@ -85,6 +78,13 @@ class SL(LinkedProblem):
             not_linear="its objective is quadratic",
             suits_solvers=False,
         )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.graph.require_unit_weights("SL sets affinities to 0 and 1")
+        both = set(map(tuple, self.links.must.tolist())) & set(map(tuple, self.links.cannot.tolist()))
+        if both:
+            raise InconsistentLinks(min(both), min(both))
 
     def learnt(self, values: Arrays) -> Learnt:
         """The affinity that was found; what a solver left below zero counts as zero."""

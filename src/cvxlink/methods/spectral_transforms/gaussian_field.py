@@ -61,15 +61,6 @@ class GaussianField(SpectralTransform):
         """The shift keeps the kernel positive."""
         return {"positive": epsilon >= 0}
 
-    @property
-    def tex(self) -> Mapping[str, str]:
-        """LaTeX of the program."""
-        return {
-            "objective": r"\langle K_{ll}, T \rangle / \|K_{ll}\|"
-            r" \quad K = \sum_i (\lambda_i + \varepsilon)^{-1} v_i v_i^\top",
-            "positive": r"\varepsilon \ge 0",
-        }
-
     @cached_property
     def program(self) -> SpecialProgram:
         """A function of one number, searched; there is no proof that nothing is better."""
@@ -78,6 +69,15 @@ class GaussianField(SpectralTransform):
     def _alignment(self, epsilon: float) -> float:
         mu = 1 / (self.spectrum[0] + epsilon)
         return float(self.agreement @ mu) / float(np.linalg.norm(self.norm_root @ mu))
+
+    @property
+    def tex(self) -> Mapping[str, str]:
+        """LaTeX of the program."""
+        return {
+            "objective": r"\langle K_{ll}, T \rangle / \|K_{ll}\|"
+            r" \quad K = \sum_i (\lambda_i + \varepsilon)^{-1} v_i v_i^\top",
+            "positive": r"\varepsilon \ge 0",
+        }
 
     def learnt(self, values: Arrays) -> Learnt:
         """The kernel with the shift that was found."""
