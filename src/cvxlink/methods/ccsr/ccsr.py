@@ -54,7 +54,8 @@ class CCSR(LinkedGraphProblem):
         Use the normalised Laplacian L̄ (the paper's choice) or L = D − W.
     order : int
         The number m of eigenvectors; 15 in the paper, for hundreds of links and more. M has m(m+1)/2 entries to fit, so
-        a few links call for a few more eigenvectors than there are clusters. With fewer points, all there are.
+        with few links take only a few more eigenvectors than there are clusters. With fewer than m points, all
+        eigenvectors are used.
     must_weight, cannot_weight : number, mapping, matrix or array
         How much a link counts, against 1 for the unit length of a point: one number for all; by pair
         ``{(0, 1): 5.0}``, the others 1; a symmetric matrix; or an array in the order of ``links.must`` and
@@ -165,7 +166,7 @@ class CCSR(LinkedGraphProblem):
         """The order, and the eigenvalues it takes."""
         eigenvalues = self.spectrum[0]
         m = len(eigenvalues)
-        fewer = f" ({self.order} asked for, there are no more)" if m < self.order else ""
+        fewer = f" ({self.order} asked for, only {m} exist)" if m < self.order else ""
         L = "L̄" if self.normalized else "L"
         shown = ", ".join(f"{value:.3g}" if value > 1e-12 else "0" for value in eigenvalues[:MOST_SHOWN])
         if m > MOST_SHOWN:

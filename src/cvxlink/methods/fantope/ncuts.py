@@ -32,10 +32,10 @@ class NCuts(Problem):
 
     A clustering with indicator matrix H has :math:`X = D^{1/2}H(H^\top D H)^{-1}H^\top D^{1/2}`, a projection of rank
     k, and :math:`\langle\bar L, X\rangle` is its normalised cut: the sum over clusters of the weight that leaves them,
-    divided by their degrees. All projections of rank k, and what lies between them, make the Fantope; the optimum is
+    divided by their degrees. All projections of rank k and their convex combinations form the Fantope; the optimum is
     the sum of the k smallest eigenvalues of L̄, a lower bound on every normalised cut. The rows of
-    :math:`D^{-1/2}V`, with the eigenvectors V, are clustered by k-means, in which points weigh their degrees: it looks
-    for the clustering whose X is nearest to :math:`VV^\top`. No links: the baseline of the other methods.
+    :math:`D^{-1/2}V`, with the eigenvectors V, are clustered by k-means with the degrees as weights: it looks for
+    the clustering whose X is nearest to :math:`VV^\top`. No links: the baseline of the other methods.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class NCuts(Problem):
     )
 
     def variables(self) -> dict[str, cp.Variable]:
-        """What stands for the projection."""
+        """X in place of the projection."""
         return {"X": cp.Variable((self.graph.n, self.graph.n), symmetric=True, name="X")}
 
     def objective(self, X: cp.Variable) -> cp.Minimize:  # type: ignore[override]
@@ -66,7 +66,7 @@ class NCuts(Problem):
         return cp.Minimize(terms.smoothness(X, self.graph.laplacian(), r"\bar L"))
 
     def constraints(self, X: cp.Variable) -> dict[str, Any]:  # type: ignore[override]
-        """Between the projections of rank k."""
+        """A convex combination of projections of rank k."""
         return between_projections(X, self.n_clusters)
 
     @cached_property

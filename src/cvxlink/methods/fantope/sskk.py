@@ -31,12 +31,12 @@ class SSKK(LinkedProblem):
     .. math:: \min_X\ \langle K, I - X\rangle \quad\text{s.t.}\quad 0 \preceq X \preceq I,\quad \operatorname{tr} X = k,
               \qquad K = \sigma I + D^{-1/2}(W + pY)D^{-1/2} .
 
-    Links enter the affinity as a penalty p, +p on must-links and −p on cannot-links, and the smallest shift σ makes a
-    kernel of it. Weighted kernel k-means with the kernel :math:`D^{-1/2}KD^{-1/2}` and the degrees as weights is then
-    the normalised cut of the changed graph: a clustering with indicator matrix H has the distortion ⟨K, I − X⟩ with the
-    projection :math:`X = D^{1/2}H(H^\top D H)^{-1}H^\top D^{1/2}`, and the program, trace maximisation in other words,
-    is its relaxation: the optimum, the sum of the n − k smallest eigenvalues of K, is below every clustering's.
-    Kernel k-means starts from what the eigenvectors say, and from random centres.
+    Links enter the affinity as a penalty p, +p on must-links and −p on cannot-links, and a shift σ, as small as
+    possible, makes it a kernel. Weighted kernel k-means with the kernel :math:`D^{-1/2}KD^{-1/2}` and the degrees as
+    weights is then the normalised cut of the changed graph: a clustering with indicator matrix H has the distortion ⟨K,
+    I − X⟩ with the projection :math:`X = D^{1/2}H(H^\top D H)^{-1}H^\top D^{1/2}`, and the program, also known as trace
+    maximisation, is its relaxation: the optimum, the sum of the n − k smallest eigenvalues of K, is a lower bound on
+    the distortion of every clustering. Kernel k-means starts from the eigenvectors and from random centres.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class SSKK(LinkedProblem):
     )
 
     def variables(self) -> dict[str, cp.Variable]:
-        """What stands for the projection."""
+        """X in place of the projection."""
         return {"X": cp.Variable((self.graph.n, self.graph.n), symmetric=True, name="X")}
 
     def objective(self, X: cp.Variable) -> cp.Minimize:  # type: ignore[override]
@@ -76,7 +76,7 @@ class SSKK(LinkedProblem):
         return cp.Minimize(terms.distortion(X, self.K))
 
     def constraints(self, X: cp.Variable) -> dict[str, Any]:  # type: ignore[override]
-        """Between the projections of rank k."""
+        """A convex combination of projections of rank k."""
         return between_projections(X, self.n_clusters)
 
     @cached_property
@@ -108,7 +108,7 @@ class SSKK(LinkedProblem):
 
     @property
     def shift(self) -> float:
-        """The smallest shift σ that makes a kernel of the changed affinity."""
+        """The smallest shift σ that makes the changed affinity a kernel."""
         return max(0.0, -float(self._spectrum[0][0]))
 
     @property
@@ -144,7 +144,9 @@ class SSKK(LinkedProblem):
     @property
     def remarks(self) -> tuple[str, ...]:
         """The shift and the penalty."""
-        return (f"penalty {self.reward:.4g} per link, shift {self.shift:.4g}: the least that makes a kernel",)
+        return (
+            f"penalty {self.reward:.4g} per link, shift {self.shift:.4g}: the least that makes the affinity a kernel",
+        )
 
     def learnt(self, values: Arrays) -> Learnt:
         """The kernel of weighted kernel k-means, and the eigenvectors it starts from, as normalised cuts uses them."""

@@ -31,8 +31,8 @@ class E2CP(PropagatingProblem):
 
     .. math:: F = (1-\alpha)^2 (I - \alpha S)^{-1} Y (I - \alpha S)^{-1}, \qquad S = I - \bar L .
 
-    SRCP has neither the factor on the second term (there ½) nor the third one, which makes F smooth along rows and
-    columns at once. F then raises or lowers the affinity (equation (9) of the paper on SRCP), and spectral clustering
+    SRCP has the factor ½ on the second term, and lacks the third, which makes F smooth along rows and columns at
+    once. F then raises or lowers the affinity (equation (9) of the paper on SRCP), and spectral clustering
     follows.
 
     Parameters
@@ -83,7 +83,7 @@ class E2CP(PropagatingProblem):
 
     @property
     def mu(self) -> float:
-        """What a unit of misfit to the links costs against a unit of roughness."""
+        """The cost of a unit of misfit to the links, relative to a unit of roughness."""
         return (1 - self.alpha) / self.alpha
 
     @property

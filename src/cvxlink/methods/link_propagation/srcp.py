@@ -47,8 +47,8 @@ class SRCP(PropagatingProblem):
     normalized : bool
         Use the normalised Laplacian L̄ (the paper's choice) or L = D − W.
     mu : float
-        What a unit of misfit to the links costs against a unit of roughness; 0.2 in the paper. The smaller, the farther
-        links spread, and the fainter.
+        The cost of a unit of misfit to the links, relative to a unit of roughness; 0.2 in the paper. The smaller it is,
+        the farther and the fainter links spread.
 
     References
     ----------
@@ -91,6 +91,6 @@ class SRCP(PropagatingProblem):
         mu = as_positive(self.mu, "mu")
         if not LEAST_MU <= mu <= 1 / LEAST_MU:
             raise InvalidInput(
-                f"mu must be between {LEAST_MU:g} and {1 / LEAST_MU:g}, not {mu:g}: beyond, one term is lost"
+                f"mu must be between {LEAST_MU:g} and {1 / LEAST_MU:g}, not {mu:g}: beyond, rounding loses one term"
             )
         object.__setattr__(self, "mu", mu)

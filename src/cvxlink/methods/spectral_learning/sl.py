@@ -28,16 +28,16 @@ class SL(LinkedProblem):
     .. math:: \min_A\ \|A - W\|_F^2 \quad\text{s.t.}\quad A_{ij} = 1 \text{ on } \mathcal{M},\quad
               A_{ij} = 0 \text{ on } \mathcal{C} .
 
-    The nearest affinity in which must-linked points are as alike as can be and cannot-linked ones not at all: those
-    entries are put in their places, nothing is propagated. Spectral clustering of A follows, with the normalisation
-    that all methods here share; Kamvar et al. add to the diagonal instead, which is that of L = D − A.
+    The nearest affinity in which must-linked points are as similar as possible and cannot-linked points not at all:
+    those entries are replaced, and nothing is propagated. Spectral clustering of A follows, with the normalisation that
+    all methods here share; Kamvar et al. add to the diagonal instead, which corresponds to L = D − A.
 
     Parameters
     ----------
     graph : Graph
         Weights between 0 and 1.
     links : Links
-        No pair may be both; what follows from chains of links is not looked at.
+        No pair may be both; what follows from chains of links is ignored.
 
     References
     ----------
@@ -68,7 +68,7 @@ class SL(LinkedProblem):
 
     @cached_property
     def program(self) -> SpecialProgram:
-        """Entries that are given, put in their places."""
+        """Given entries, which are replaced."""
         given = {"must": (self.links.must, 1.0), "cannot": (self.links.cannot, 0.0)}
         return SpecialProgram(
             self,

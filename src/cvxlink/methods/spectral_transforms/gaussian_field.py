@@ -17,7 +17,7 @@ from ...programs.declared import SpecialProgram
 from .base import SpectralTransform
 from .search import OneUnknown, Search
 
-# Where the shift is looked for.
+# The interval that is searched for the shift.
 INTERVAL = (1e-6, 1e4)
 
 
@@ -63,7 +63,7 @@ class GaussianField(SpectralTransform):
 
     @cached_property
     def program(self) -> SpecialProgram:
-        """A function of one number, searched; there is no proof that nothing is better."""
+        """A function of one number, searched, without a proof that nothing is better."""
         return SpecialProgram(self, OneUnknown("epsilon", self._alignment, INTERVAL), (Search(),))
 
     def _alignment(self, epsilon: float) -> float:
