@@ -262,7 +262,7 @@ def test_orders_too_large_for_the_route_go_to_a_solver_and_the_plan_says_so(monk
     monkeypatch.setattr(fitted_products, "LARGEST_ORDER", 3)
     assert "solver CLARABEL" in str(instance().explain()) and instance().routes == ()
     assert instance().solve().plan.solver == "CLARABEL"
-    with pytest.raises(cl.FormUnavailable, match="order 4 is too much"):
+    with pytest.raises(cl.FormUnavailable, match="order 4 is too large"):
         instance().solve(route="interior-point")
 
 

@@ -175,7 +175,7 @@ class Factored(Route):
         largest = largest_component(equation.Y)
         if largest > LARGEST_COMPONENT:
             return (
-                f"its links join {largest} points in one component, and all eigenvectors of a component are needed; "
+                f"its links join {largest} points in one piece, and all eigenvectors of a piece are needed; "
                 f"at most {LARGEST_COMPONENT} are possible, so give fewer links"
             )
         return None
