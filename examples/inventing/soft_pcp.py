@@ -134,8 +134,9 @@ for share in shares:
         method = cl.methods()[name]
         answers = [method.make(graph, drawn, None, 3).solve() for drawn in draws]
         found = [answer.cluster(3, random_state=0) for answer in answers]
-        means[name].append(np.mean([cl.metrics.nmi(y, labels) for labels in found]))
-print("share wrong  " + "".join(f"{name:>9} " for name in means))
+        mean = np.mean([cl.metrics.nmi(y, labels) for labels in found])
+        means[name].append(round(float(mean), 2))
+print("share wrong  " + "".join(f"{name:>9} " for name in means).rstrip())
 for share, row in zip(shares, zip(*means.values(), strict=True), strict=True):
     cells = (f"{mean:9.2f}{'*' if mean == max(row) else ' '}" for mean in row)
     print(f"{share:11.0%}  " + "".join(cells).rstrip())

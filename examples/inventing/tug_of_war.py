@@ -30,10 +30,11 @@ from cvxlink import terms
 
 # %%
 # First the data: what the algorithm and the proof work on. With one column of U for
-# each link, :math:`e_i - e_j` or :math:`e_i + e_j`, the objective is :math:`f^\top A f
-# + \mu\|f - a\|^2` with :math:`A = \bar L + wUU^\top`. ``value`` and ``violations`` say
-# what the program is. They are compared with the declaration at sampled points before
-# anything is solved, so a slip here is an error, not a wrong answer.
+# each link, :math:`e_i - e_j` or :math:`e_i + e_j`, the objective is
+# :math:`f^\top A f + \mu\|f - a\|^2` with :math:`A = \bar L + wUU^\top`. ``value`` and
+# ``violations`` say what the program is. They are compared with the declaration at
+# sampled points before anything is solved, so a slip here is an error, not a wrong
+# answer.
 
 
 @dataclass(frozen=True, eq=False)
