@@ -299,7 +299,7 @@ print(f"{'claim':22} {head}  to 1e-4")
 for claim, (kernel, multipliers) in claims.items():
     c = cl.certify(problem, {"K": kernel}, multipliers)
     numbers = f"{c.value:10.6f} {c.largest_violation:9.0e}"
-    bounds = f"{c.lower_bound:12.7g} {c.upper_bound:12.7g} {c.relative_gap:8.0e}"
+    bounds = f"{c.lower_bound:12.6g} {c.upper_bound:12.6g} {c.relative_gap:8.0e}"
     print(f"{claim:22} {numbers} {bounds}  {'holds' if c.holds(1e-4) else 'fails'}")
 
 # %%

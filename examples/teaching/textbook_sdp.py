@@ -9,7 +9,8 @@ place, and cannot-linked points at right angles,
 .. math::
 
     \min_K\ \langle \bar L, K\rangle \quad\text{s.t.}\quad K_{ii} = 1,\quad
-    K_{ij} = 1 \text{ on } \mathcal M,\quad K_{ij} = 0 \text{ on } \mathcal C,\quad K \succeq 0 .
+    K_{ij} = 1 \text{ on } \mathcal M,\quad K_{ij} = 0 \text{ on } \mathcal C,\quad
+    K \succeq 0 .
 
 Typed into a modelling language it is five lines of Python, and it goes wrong: solvers
 take long, fail, or return numbers whose last digits are wrong. This page finds the
