@@ -83,5 +83,5 @@ study = {"n_links": (20, 40, 80), "repeats": 4, "random_state": 0}
 curve = cl.studies.link_curve(graph, y, methods=(cl.PCP, ObtusePCP), **study)
 print(curve)
 figure, ax = plt.subplots(figsize=(7, 4), layout="constrained")
-cl.plotting.plot_scores(curve, ax, "Iris")
+cl.plotting.plot_scores(curve, ax, "Iris", score="NMI")
 plt.show()

@@ -187,6 +187,7 @@ for certificates, shift, colour in ((coarse, 0.15, "C0"), (fine, -0.15, "C1")):
         ax.plot(ends, [place, place], "|-", color=colour, linewidth=3)
 ax.axvspan(lower - middle, upper - middle, color="C2", alpha=0.4)
 ax.set_xscale("symlog", linthresh=1e-11)
+ax.set_xticks([-1e-5, -1e-8, -1e-11, 0, 1e-11, 1e-8, 1e-5])
 ax.set_yticks(range(len(solvers)), solvers)
 ax.set(xlabel="distance from the middle of the intersection")
 ax.set_title("accuracy 1e-2 (blue), 1e-6 (orange), intersection (green)", fontsize=11)

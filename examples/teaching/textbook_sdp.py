@@ -361,6 +361,8 @@ for solver, colour in zip(OPTIONS, ("C0", "C1"), strict=True):
         ax.loglog(seconds, gap, marker, **style)
 ax.set(xlabel="seconds, including compilation", ylabel="certified relative gap")
 ax.set_title("fast and right is at the lower left")
+ax.set_xlim(left=0.01)
+ax.xaxis.set_minor_formatter(plt.NullFormatter())
 ax.legend(fontsize=8, loc="center left", bbox_to_anchor=(1, 0.5))
 plt.show()
 
