@@ -1,14 +1,16 @@
 """
-A formulation of one's own in a dozen lines
-===========================================
+Your own formulation in a dozen lines
+=====================================
 
-Solved, certified and clustered like any other.
+It is solved, certified and clustered like any other.
 
-Cannot-linked points at right angles is a matter of taste. Here they may come as close as 45 degrees, must-linked
-points have to be within 25 degrees, and the kernel is otherwise as smooth as the graph allows.
+PCP puts cannot-linked points at right angles. Here they may come as close as 45
+degrees, must-linked points have to be within 25 degrees, and otherwise the kernel is as
+smooth as the graph allows.
 """
 
 from dataclasses import dataclass
+from textwrap import fill
 
 import cvxpy as cp
 import matplotlib.pyplot as plt
@@ -45,23 +47,36 @@ class AnglePropagation(cl.Problem):
 # %%
 # That is all. It prints itself, and says how it is going to be solved:
 
+
+def show(result, indent):
+    """Print in lines of at most 88 characters."""
+    for line in str(result).splitlines():
+        print(fill(line, 88, subsequent_indent=indent * " "))
+
+
 X, y = cl.datasets.load("two_moons", n=80, random_state=0)
-problem = AnglePropagation(cl.Graph.knn(X, 6), cl.Links.sample(y, per_class=3, random_state=0))
-print(problem, end="\n\n")
-print(problem.explain())
+links = cl.Links.sample(y, per_class=3, random_state=0)
+problem = AnglePropagation(cl.Graph.knn(X, 6), links)
+show(problem, 14)
+print()
+show(problem.explain(), 3)
 
 # %%
 solution = problem.solve()
-print(solution)
+show(solution, 15)
 
 # %%
 # The multipliers are the prices of the links.
 
-for (i, j), price in zip(problem.links.cannot, solution.duals["cannot"], strict=True):
-    print(f"cannot-link {i}–{j}: allowing its kernel entry 0.01 more would lower the optimum by {-0.01 * price:.5f}")
+print("how much the optimum would fall if a cannot-link's entry could be 0.01 larger")
+for (i, j), price in zip(links.cannot, solution.duals["cannot"], strict=True):
+    print(f"  {i:2}–{j:<2}  {max(0.0, -0.01 * price):.5f}")
 
 # %%
 labels = solution.cluster(2, random_state=0)
-print(cl.metrics.scores(y, labels, problem.links))
-cl.plotting.plot_kernel(solution.kernel, labels, title="no entry of a cannot-link above cos 45°")
+for name, score in cl.metrics.scores(y, labels, links).items():
+    print(f"{name:9} {score:.3f}")
+figure, ax = plt.subplots(figsize=(5, 4), layout="constrained")
+title = "no entry of a cannot-link above cos 45°"
+cl.plotting.plot_kernel(solution.kernel, labels, ax, title)
 plt.show()

@@ -2,41 +2,58 @@
 From raw data to certified labels
 =================================
 
-Iris, 18 random links, the PCP kernel, kernel k-means: ten lines.
+Iris, 18 random links, the PCP kernel and kernel k-means, in ten lines.
 """
+
+from textwrap import fill
 
 import matplotlib.pyplot as plt
 
 import cvxlink as cl
+
+
+def show(result, indent):
+    """Print in lines of at most 88 characters."""
+    for line in str(result).splitlines():
+        print(fill(line, 88, subsequent_indent=indent * " "))
+
 
 X, y = cl.datasets.load("iris")
 graph = cl.Graph.knn(X, n_neighbors=10)
 links = cl.Links.sample(y, per_class=3, random_state=0)
 
 # %%
-# A method is a program. Printed, it is the mathematics of the paper it is from.
+# A method is a program. Printed, it reads like the mathematics in its paper.
 
 problem = cl.PCP(graph, links)
-print(problem)
+show(problem, 14)
 
 # %%
-# Solving it takes a route that needs no solver. The certificate is computed afterwards, on the problem as it was
-# printed: the largest violation of each constraint, and bounds between which the optimum lies.
+# ``solve`` chooses a route that needs no solver. The certificate is computed
+# afterwards, for the problem as it was printed: the largest violation of each
+# constraint, and two bounds that enclose the optimum.
 
 solution = problem.solve()
-print(solution)
+show(solution, 15)
 
 # %%
-# The kernel is learnt, so clusters are a matter of k-means. The clustering is itself a point of the program, which
-# tells how far it can be from the best one.
+# The learnt kernel is clustered by kernel k-means. The clustering is itself a feasible
+# point of the program, so the bound tells how far it can be from the best one.
 
 labels = solution.cluster(n_clusters=3, random_state=0)
-print(cl.metrics.scores(y, labels, links))
+for name, score in cl.metrics.scores(y, labels, links).items():
+    print(f"{name:9} {score:.3f}")
 print(solution.relaxation_gap(labels))
 
 # %%
-figure, (left, middle, right) = plt.subplots(1, 3, figsize=(13.5, 4.4), layout="constrained")
+figure, (left, right) = plt.subplots(1, 2, figsize=(7.5, 3.2), layout="constrained")
 cl.plotting.plot_links(X, links, left, "data and links")
-cl.plotting.plot_kernel(solution.kernel, labels, middle, "learnt kernel, ordered by cluster")
 cl.plotting.plot_clusters(X, labels, right, "clusters")
+plt.show()
+
+# %%
+# The kernel, with the points ordered by cluster:
+
+figure, ax = plt.subplots(figsize=(5, 4), layout="constrained")
+cl.plotting.plot_kernel(solution.kernel, labels, ax, "learnt kernel")
 plt.show()

@@ -122,7 +122,7 @@ BROKEN = {
     "how": ([('by = "hand"', 'by = "magic"')], "reference.by must be one of hand, certificate, solvers"),
     "value": ([("value = 0.5", 'value = "half"')], "must be numbers"),
     "solvers": ([('by = "hand"', 'by = "solvers"')], "names two solvers or more"),
-    "unequal": ([("[0, 1, 0, 0, 0],", "[0, 1, 0, 0],")], "kp_path.toml: the problem cannot be made so"),
+    "unequal": ([("[0, 1, 0, 0, 0],", "[0, 1, 0, 0],")], "kp_path.toml: the problem cannot be built"),
     "huge": ([("affinity = [", 'kind = "complete"\nsize = 100000000000000\nunused = [')], "kp_path.toml"),
     "words": ([("cannot = [[0, 4]]", 'cannot = "none"')], "kp_path.toml"),
     "truth": ([("value = 0.5", "value = true")], "must be numbers"),

@@ -2,8 +2,8 @@ r"""
 Links that contradict one another
 =================================
 
-PCP enforces every link, so one wrong link can leave it without a solution. Here links are rewarded instead, each by
-a weight of its own:
+PCP enforces every link, so one wrong link can leave it without a solution. Here broken
+links are penalised instead, each with its own weight:
 
 .. math:: \min_K\ \langle \bar L, K \rangle + \sum_{\mathcal M} w_{ij} (1 - K_{ij})
           + \sum_{\mathcal C} w_{ij} \max(0, K_{ij})
@@ -12,6 +12,7 @@ a weight of its own:
 
 import os
 from dataclasses import dataclass
+from textwrap import fill
 from typing import Any
 
 import cvxpy as cp
@@ -20,6 +21,12 @@ import numpy as np
 
 import cvxlink as cl
 from cvxlink import terms
+
+
+def show(result, indent):
+    """Print in lines of at most 88 characters."""
+    for line in str(result).splitlines():
+        print(fill(line, 88, subsequent_indent=indent * " "))
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,43 +55,51 @@ class SoftPCP(cl.Problem):
 
 
 # %%
-# A hundred links of Iris, a tenth of which are turned around. Together they contradict one another, and PCP says how:
+# A hundred links on Iris, of which a tenth are reversed. Together they contradict one
+# another, and PCP says how:
 
 
-def turned_around(links, share, seed):
-    """Return links of which some are turned around, and the wrong ones by kind."""
+def reversed_in_part(links, share, seed):
+    """Return links of which a share is reversed, and the wrong ones by kind."""
     rng = np.random.default_rng(seed)
-    must, cannot = (rng.random(len(pairs)) < share for pairs in (links.must, links.cannot))
+    must = rng.random(len(links.must)) < share
+    cannot = rng.random(len(links.cannot)) < share
     wrong_must, wrong_cannot = links.cannot[cannot], links.must[must]
-    turned = cl.Links(
-        links.n, np.vstack([links.must[~must], wrong_must]), np.vstack([links.cannot[~cannot], wrong_cannot])
-    )
-    return turned, {"must": set(map(tuple, wrong_must.tolist())), "cannot": set(map(tuple, wrong_cannot.tolist()))}
+    all_must = np.vstack([links.must[~must], wrong_must])
+    all_cannot = np.vstack([links.cannot[~cannot], wrong_cannot])
+    wrong = {
+        "must": set(map(tuple, wrong_must.tolist())),
+        "cannot": set(map(tuple, wrong_cannot.tolist())),
+    }
+    return cl.Links(links.n, all_must, all_cannot), wrong
 
 
 X, y = cl.datasets.load("iris")
 graph = cl.Graph.knn(X, n_neighbors=10)
 right = cl.Links.sample(y, n_links=100, random_state=0)
-links, wrong = turned_around(right, 0.1, seed=4)
+links, wrong = reversed_in_part(right, 0.1, seed=4)
 try:
     cl.PCP(graph, links)
     raise AssertionError("these links contradict one another")
 except cl.InconsistentLinks as error:
-    print(error)
+    show(error, 0)
 
 # %%
-# The soft program has a solution whatever the links say. Its objective is not linear, so contraction has nothing to
-# hold on to; but it has a dual with a few unknowns a link, which any solver finds easy.
+# The soft program has a solution whatever the links say. Its objective is not linear,
+# so contraction does not apply. But its dual has only a few unknowns per link, which is
+# easy for any solver.
 
 problem = SoftPCP(graph, links)
-print(problem, end="\n\n")
-print(problem.explain(), end="\n\n")
+show(problem, 14)
+print()
+show(problem.explain(), 3)
+print()
 solution = problem.solve()
-print(solution)
+show(solution, 15)
 
 # %%
-# Which links were given up? Those with the largest terms left in the objective, and these are the wrong ones: the
-# others outvote them.
+# Which links were given up? The links with the largest terms in the objective. Most of
+# them are the wrong ones: the others outvote them.
 
 K = solution.kernel
 prices = {
@@ -92,38 +107,42 @@ prices = {
     **{("cannot", i, j): max(0.0, K[i, j]) for i, j in links.cannot.tolist()},
 }
 for (kind, i, j), price in sorted(prices.items(), key=lambda item: -item[1])[:10]:
-    print(f"{kind:6} {i:3}–{j:<3} broken by {price:.2f}   {'a wrong one' if (i, j) in wrong[kind] else ''}")
+    note = "   a wrong link" if (i, j) in wrong[kind] else ""
+    print(f"{kind:6} {i:3}–{j:<3} broken by {price:.2f}{note}")
 
 # %%
-# A link that is sure can weigh more, one that is doubted less. Here that changes nothing any more.
+# A certain link can weigh more, and a doubtful one less. Here that makes no difference.
 
 doubts = (dict.fromkeys(wrong[kind], 0.05) for kind in ("must", "cannot"))
 doubted = SoftPCP(graph, links, *doubts).solve()
-for name, answer in (("all alike", solution), ("wrong ones doubted", doubted)):
+for name, answer in (("equal weights", solution), ("wrong ones doubted", doubted)):
     labels = answer.cluster(3, random_state=0)
     nmi, broken = cl.metrics.nmi(y, labels), right.violated(labels)
-    print(f"{name:20} NMI {nmi:.3f}, of the right links broken: {broken:.0%}")
+    print(f"{name:20} NMI {nmi:.3f}, {broken:.0%} of the correct links broken")
 
 # %%
-# What do ever more wrong links cost? The methods that take contradictory links are given the same ones.
+# What do more wrong links cost? All methods that accept contradictory links get the
+# same ones. The best mean NMI in each row is marked.
 
 shares = (0.0, 0.1, 0.2, 0.3)
 repeats = 1 if "CVXLINK_QUICK" in os.environ else 4
 means = {name: [] for name in ("SoftPCP", "CCSR", "SRCP", "E2CP")}
 for share in shares:
-    draws = [
-        turned_around(cl.Links.sample(y, n_links=60, random_state=seed), share, seed)[0] for seed in range(repeats)
-    ]
+    samples = [cl.Links.sample(y, n_links=60, random_state=r) for r in range(repeats)]
+    draws = [reversed_in_part(drawn, share, r)[0] for r, drawn in enumerate(samples)]
     for name in means:
         method = cl.methods()[name]
-        answers = [method.make(graph, drawn, None, 3).solve().cluster(3, random_state=0) for drawn in draws]
-        means[name].append(np.mean([cl.metrics.nmi(y, labels) for labels in answers]))
-print("share wrong  " + "".join(f"{name:>10}" for name in means))
+        answers = [method.make(graph, drawn, None, 3).solve() for drawn in draws]
+        found = [answer.cluster(3, random_state=0) for answer in answers]
+        mean = np.mean([cl.metrics.nmi(y, labels) for labels in found])
+        means[name].append(round(float(mean), 2))
+print("share wrong  " + "".join(f"{name:>9} " for name in means).rstrip())
 for share, row in zip(shares, zip(*means.values(), strict=True), strict=True):
-    print(f"{share:11.0%}  " + "".join(f"{mean:10.2f}" for mean in row))
-figure, ax = plt.subplots()
+    cells = (f"{mean:9.2f}{'*' if mean == max(row) else ' '}" for mean in row)
+    print(f"{share:11.0%}  " + "".join(cells).rstrip())
+figure, ax = plt.subplots(figsize=(7, 4), layout="constrained")
 for (name, scores), line in zip(means.items(), ("-o", "-s", "-^", "--v"), strict=True):
     ax.plot(shares, scores, line, label=name)
-ax.set(xlabel="share of wrong links", ylabel=f"NMI, mean of {repeats}", title="Iris, 60 links")
+ax.set(xlabel="share of wrong links", ylabel="mean NMI", title="Iris, 60 links")
 ax.legend()
 plt.show()

@@ -10,13 +10,14 @@ pull it:
           + w \sum_{\mathcal{M}} (f_i - f_j)^2 + w \sum_{\mathcal{C}} (f_i + f_j)^2
           + \mu \|f - a\|^2 .
 
-This program is in no paper. CVXPY can solve it as it stands. It is also a linear
+This program is not in any paper. CVXPY can solve it as it stands. It is also a linear
 system, and a formulation may bring that along: its data, an algorithm and a proof.
 Nothing in the package has to be edited for it.
 """
 
 from dataclasses import dataclass
 from functools import cached_property
+from textwrap import fill
 from time import perf_counter
 
 import cvxpy as cp
@@ -127,7 +128,8 @@ class TugOfWar(cl.Problem):
             f,
         )
         smooth = terms.smooth_columns(f, self.graph.incidence(), r"\bar L")
-        return cp.Minimize(smooth + self.weight * pull + self.mu * terms.fit(f, self.anchors, "a"))
+        fit = terms.fit(f, self.anchors, "a")
+        return cp.Minimize(smooth + self.weight * pull + self.mu * fit)
 
     def constraints(self, f):
         return {}
@@ -158,10 +160,12 @@ problem = TugOfWar(graph, links)
 print(problem)
 
 # %%
-# The plan takes the new route. It is in the table of methods, and any solver can still
-# be asked for: both answers are proven by the same proof.
+# The plan takes the new route. The formulation is in the table of methods, and any
+# solver can still be chosen: the same proof certifies both answers.
 
-print(problem.explain(), end="\n\n")
+for line in str(problem.explain()).splitlines():
+    print(fill(line, 88, subsequent_indent="   "))
+print()
 fast, slow = problem.solve(), problem.solve(solver="CLARABEL")
 print(f"by the route      {fast.value:.9f} in {fast.timings.total:.4f} s")
 print(f"by Clarabel       {slow.value:.9f} in {slow.timings.total:.4f} s")
@@ -189,7 +193,11 @@ assert short.plan.route is None and short.value > fast.value
 # %%
 # How well does it cluster? Scores against the classes, beside KP on the same links.
 
+scores = {}
 for method in (problem, cl.KP(graph, links)):
     labels = method.solve().cluster(2, random_state=0)
-    score = cl.metrics.scores(y, labels, links)["ari"]
-    print(f"{type(method).__name__:9} ARI {score:.3f}")
+    scores[type(method).__name__] = cl.metrics.scores(y, labels, links)["ari"]
+for name, score in scores.items():
+    print(
+        f"{name:9} ARI {score:.3f}{'  * best' if score == max(scores.values()) else ''}"
+    )

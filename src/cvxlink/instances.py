@@ -24,7 +24,7 @@ from .engine.solution import Solution
 from .errors import CvxlinkError, InvalidFile, InvalidInput
 from .model.tables import Table
 
-# What a certified bound may miss the reference by, relative to 1 + |value|, for rounding.
+# By how much a certified bound may miss the reference because of rounding, relative to 1 + |value|.
 ROUNDING = 1e-8
 VERIFY_SECONDS = 120.0
 # Up to this many points an instance is small: every solver is tried on it.
@@ -79,14 +79,14 @@ class Reference:
     ----------
     value : float
     tolerance : float
-        What an answer may be off, relative to one more than the size of the value.
+        How far off an answer may be, relative to 1 + |value|.
     by : str
         How it was proven: by "hand", by a "certificate" (bounds from both sides), or by "solvers" of different kinds
         that agree.
     proof : str
-        In words.
+        The proof in words.
     solvers : tuple of str
-        Those that agree.
+        The solvers that agree.
     """
 
     value: float
@@ -147,9 +147,9 @@ class Instance:
             raise
         except CvxlinkError as error:
             raise InvalidFile(f"{self.name}.toml: {error}") from error
-        except Exception as error:  # numbers of the wrong kind, lists of unequal length, sizes beyond all memory …
+        except Exception as error:  # wrong kinds of numbers, lists of unequal length, sizes beyond memory …
             words = str(error) or type(error).__name__
-            raise InvalidFile(f"{self.name}.toml: the problem cannot be made so: {words}") from error
+            raise InvalidFile(f"{self.name}.toml: the problem cannot be built: {words}") from error
 
     def _built(self) -> Problem:
         check, content = _Check(f"{self.name}.toml"), self.content
@@ -172,11 +172,11 @@ class Instance:
 
     @property
     def is_small(self) -> bool:
-        """Whether it is so small that every solver is tried on it."""
+        """Whether it is small enough for every solver."""
         return _points_of(self) <= SMALL
 
     def cells(self) -> tuple[str, ...]:
-        """Return what stands in the columns."""
+        """Return the cells of the row."""
         value = f"{self.reference.value:.10g}"
         return self.name, self.formulation, str(_points_of(self)), value, self.reference.by, self.title
 
@@ -196,7 +196,7 @@ class Instance:
 
 
 class InstanceTable(Table[Instance]):
-    """The instances, a row each; print it to read it."""
+    """The instances, one row each; print it to read it."""
 
     columns = ("name", "formulation", "points", "optimum", "proven by", "what it is")
     noun = "instance"
@@ -221,7 +221,7 @@ class _Check:
         return InvalidFile(f"{self.file}: {what}")
 
     def keys(self, given: Any, allowed: set[str], needed: set[str] = frozenset(), section: str = "") -> None:  # type: ignore[assignment]
-        """Raise on a key that is not known, or missing."""
+        """Raise if a key is unknown or missing."""
         within = f" in [{section}]" if section else ""
         if not isinstance(given, dict):
             raise self.wrong(f"{section or 'it'} must be a table of keys and values")
@@ -343,7 +343,7 @@ def _labels(given: Any, points: Data | None, check: _Check) -> Any:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What came of proving an instance again."""
+    """The outcome of proving an instance again."""
 
     name: str
     holds: bool
@@ -359,7 +359,7 @@ def verify(
     """Prove instances again, two at a time, each in a process of its own, and yield the verdicts as they come.
 
     An instance holds if an answer that is certified to its tolerance agrees with the reference, the reference lies
-    between the certified bounds, and, where it rests on solvers, each of these finds it too.
+    between the certified bounds, and, where it rests on solvers, each of them finds it too.
     """
     wanted = names(where) if which is None else list(which)
     with ThreadPoolExecutor(2) as pool:
@@ -367,7 +367,7 @@ def verify(
 
 
 def prove(name: str, where: Path | str | None = None, time_limit: float = VERIFY_SECONDS) -> Verdict:
-    """Prove one instance again; whatever goes wrong is said in the verdict."""
+    """Prove one instance again; the verdict says what goes wrong."""
     began = perf_counter()
     solution = None
     try:
@@ -392,7 +392,7 @@ def prove(name: str, where: Path | str | None = None, time_limit: float = VERIFY
 
 
 def _objection(solution: Solution, reference: Reference) -> str:
-    """Return what stands against a reference, or nothing."""
+    """Return what contradicts a reference, or an empty string."""
     certificate = solution.certificate
     if not solution.status.has_answer or certificate is None:
         return f"no answer: {solution.reason}"

@@ -479,7 +479,7 @@ def test_methods_of_labels_find_the_classes_that_are_named(blobs, method):
         ConstrainedClustering(3, method=method).fit(X, cannot_link=[(0, 1)])
     with pytest.raises(cl.InvalidInput, match="keep only 1 of 2 clusters apart; add cannot-links .*, or give y"):
         ConstrainedClustering(method=method).fit(X, must_link=[(0, 1)])
-    with pytest.raises(cl.InvalidInput, match="the labels name 0, and it takes two classes"):
+    with pytest.raises(cl.InvalidInput, match="the labels name 0, but two classes are needed"):
         ConstrainedClustering(method=method).fit(X, np.where(np.arange(60) < 3, 0, -1))
 
 

@@ -430,7 +430,7 @@ def test_every_plot_says_how_to_get_matplotlib(monkeypatch, small_iris, solved):
         (lambda s, X: plotting.plot_duals(X, ax=axes()), "takes a solution, not ndarray"),
         (lambda s, X: plotting.plot_scores([(1, 2)], axes()), "pairs .number of links, score. by name"),
         (lambda s, X: plotting.plot_scores({"KP": [1, 2]}, axes()), "the curve of KP must be pairs"),
-        (lambda s, X: plotting.plot_scores({"KP": [(1, np.nan)]}, axes()), "no finite numbers"),
+        (lambda s, X: plotting.plot_scores({"KP": [(1, np.nan)]}, axes()), "some that are not finite"),
         (lambda s, X: plotting.plot_scores({"KP": []}, axes()), "the curve of KP has no scores"),
     ],
 )

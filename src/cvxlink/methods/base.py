@@ -77,7 +77,7 @@ class LinkedGraphProblem(LinkedProblem):
         random_state : None, int or numpy generator
             Everything random follows from it, whatever ``n_jobs`` is.
         n_jobs : int, optional
-            How many are solved at once, as joblib takes it: -1 for one a core. Starting them takes a second or two.
+            How many are solved at once, as joblib takes it: -1 for one per core. Starting them takes a second or two.
         **options
             Passed on to :meth:`solve`.
         """
@@ -108,7 +108,7 @@ class LabelledProblem(Problem):
         object.__setattr__(self, "confidence", as_shares(self.confidence, self.graph.n, "confidence"))
         if len(self.classes) < 2:
             raise InvalidInput(
-                f"the labels name {', '.join(map(str, self.classes)) or 'no class'}, and it takes two classes; "
+                f"the labels name {', '.join(map(str, self.classes)) or 'no class'}, but two classes are needed; "
                 f"label at least one point of each class (-1 stands for unknown)"
             )
 
@@ -119,7 +119,7 @@ class LabelledProblem(Problem):
 
     @cached_property
     def classes(self) -> np.ndarray:
-        """The labels there are, in order; a column of scores for each."""
+        """The distinct labels, in order; the scores have a column for each."""
         return np.unique(self.labels[self.known])
 
     @property
@@ -139,5 +139,5 @@ class LabelledProblem(Problem):
         return Y
 
     def learnt(self, values: Arrays) -> Learnt:
-        """Scores for each class; how much arrives in all says how near labels are, so shares are the embedding."""
+        """Scores for each class. Their sum only says how near labels are, so the shares are the embedding."""
         return Learnt(scores=values["f"], classes=self.classes, embedding=lambda: class_shares(values["f"]))

@@ -21,13 +21,13 @@ from ..model.tables import Table, same_name
 from . import METHODS
 
 PACKAGE = __name__.split(".")[0]
-# What a formulation is handed by the names of its fields; anything else it has is an option of its own.
+# What a formulation is given by the names of its fields; every other field is an option of its own.
 GIVEN = ("graph", "kernel", "links", "labels", "n_clusters")
 
 
 @dataclass(frozen=True)
 class Method:
-    """A row of the table."""
+    """A row of the table of methods."""
 
     name: str
     paper: str
@@ -60,7 +60,7 @@ class Method:
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """What it is made of: of graph, kernel, links, labels and n_clusters those it has a field for."""
+        """Which of graph, kernel, links, labels and n_clusters it has a field for."""
         return tuple(name for name in GIVEN if name in _parameters(self.formulation))
 
     def make(self, graph: Graph, links: Links, labels: Any, n_clusters: int, **options: Any) -> Problem:
@@ -82,7 +82,7 @@ class Method:
         return self.formulation(**{name: given[name] for name in self.needs}, **chosen)
 
     def cells(self) -> tuple[str, ...]:
-        """Return what stands in the columns."""
+        """Return the cells of the row."""
         return (
             self.name,
             self.paper or "—",
@@ -104,12 +104,12 @@ class MethodTable(Table[Method]):
 def methods() -> MethodTable:
     """Return the table of methods: where from, what kind of program, forms, routes, what they take and yield.
 
-    A form is a program that CVXPY takes, a route an algorithm of ours; both are looked up on a small instance. The
-    formulations of this package come first, then every other subclass of :class:`Problem` that there is.
+    A form is a program that CVXPY takes, and a route is one of our own algorithms; both are read off a small instance.
+    The formulations of this package come first, then every other subclass of :class:`Problem`.
     """
     rows = [Method.of(formulation) for formulation in own_methods()]
     for formulation in _of_users():
-        with suppress(Exception):  # a class that is not even a formulation by its looks does not take the table down
+        with suppress(Exception):  # one broken class must not take the table down
             rows.append(Method.of(formulation))
     return MethodTable(rows)
 
@@ -145,7 +145,7 @@ def own_methods() -> tuple[type[Problem], ...]:
 
 
 def _of_users() -> list[type[Problem]]:
-    """Return the formulations that are not of this package; of several with one name, as in a notebook, the last."""
+    """Return formulations from outside this package; of several with one name, as in a notebook, the last."""
     found = {f.__name__: f for f in _subclasses(Problem) if f.__module__.split(".")[0] != PACKAGE}  # type: ignore[type-abstract]
     taken = {formulation.__name__ for formulation in own_methods()}
     return [f for name, f in found.items() if not (inspect.isabstract(f) or name.startswith("_") or name in taken)]
@@ -169,5 +169,5 @@ def _ways(formulation: type[Problem]) -> tuple[tuple[str, ...], tuple[str, ...]]
     try:
         problem = row.make(*_small())
         return problem.forms, all_routes(problem)
-    except Exception:  # a formulation of a user's may ask for more than this, and say so in whatever way it likes
+    except Exception:  # a user's formulation may need more, and may say so in any way
         return (formulation.about.form,), ()

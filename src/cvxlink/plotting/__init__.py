@@ -1,8 +1,8 @@
 """Pictures, one call each: links and clusters over the data, kernels, runs, and which links matter.
 
-Every function draws into ``ax``, or into a new figure of pyplot's, and returns the axes; ``ax.figure.savefig(path)``
-saves the picture. Legends of points stand beside the axes: make figures of your own with ``layout="constrained"``,
-which leaves room for them. All of this needs matplotlib: ``pip install 'cvxlink[plot]'``.
+Every function draws into ``ax``, or into a new pyplot figure, and returns the axes; ``ax.figure.savefig(path)`` saves
+the picture. Legends of points stand beside the axes: create your own figures with ``layout="constrained"``, which
+leaves room for them. All of this needs matplotlib: ``pip install 'cvxlink[plot]'``.
 """
 
 from .canvas import CANNOT, COLOURS

@@ -1,4 +1,4 @@
-"""What all pictures share: matplotlib, only when it is needed, axes, colours and legends."""
+"""What all pictures share: matplotlib, imported only when needed, axes, colours and legends."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import Any
 
 from ..errors import InvalidInput, MissingDependency
 
-# Okabe & Ito's colours, told apart by most colour-blind readers; black is kept for must-links.
+# Okabe & Ito's colours, which most colour-blind readers can distinguish; black is kept for must-links.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
 CANNOT = "#D62728"
 MUST = "black"
 UNKNOWN = "#BBBBBB"
-# Where there are more clusters than colours, the shape tells apart those of one colour.
+# With more clusters than colours, the marker distinguishes clusters of one colour.
 CLUSTER_STYLES = tuple((colour, marker) for marker, colour in product("o^sDvP*", COLOURS))
 SMALL = 8
 
 
 def cluster_style(k: int) -> tuple[str, str]:
-    """Return colour and marker of the k-th cluster; they repeat after as many as can be told apart."""
+    """Return colour and marker of the k-th cluster; they repeat after all combinations are used."""
     return CLUSTER_STYLES[k % len(CLUSTER_STYLES)]
 
 
@@ -32,7 +32,7 @@ def matplotlib(module: str) -> Any:
 
 
 def axes(ax: Any) -> Any:
-    """Return the axes to draw into: those given, or new ones of pyplot's."""
+    """Return the axes to draw into: the given ones, or new ones from pyplot."""
     if ax is None:
         return matplotlib("pyplot").subplots(layout="constrained")[1]
     if not isinstance(ax, matplotlib("axes").Axes):
@@ -41,7 +41,7 @@ def axes(ax: Any) -> Any:
 
 
 def bare(ax: Any, title: str, x: str = "", y: str = "") -> Any:
-    """Set the texts and take the ticks away, where coordinates mean nothing."""
+    """Set the texts and remove the ticks, as coordinates mean nothing here."""
     ax.set(title=title, xticks=[], yticks=[])
     ax.set_xlabel(x, fontsize=SMALL)
     ax.set_ylabel(y, fontsize=SMALL)
@@ -49,7 +49,7 @@ def bare(ax: Any, title: str, x: str = "", y: str = "") -> Any:
 
 
 def count_on_x(ax: Any) -> None:
-    """Put ticks at whole numbers only: iterations, say, have no others."""
+    """Put ticks at whole numbers only, as for iterations."""
     ax.xaxis.set_major_locator(matplotlib("ticker").MaxNLocator(integer=True))
 
 
@@ -69,5 +69,5 @@ def legend_beside(ax: Any) -> None:
             handletextpad=0.4,
         )
         for handle in legend.legend_handles:
-            if hasattr(handle, "set_sizes"):  # the dots of many points are too small to tell their colours
+            if hasattr(handle, "set_sizes"):  # dots of many points are too small to show their colours
                 handle.set_sizes([24])

@@ -18,15 +18,15 @@ from .canvas import CANNOT, COLOURS, SMALL, axes, bare, count_on_x
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# A heat map shows so many points; more are finer than the dots of a screen, and their square is large.
+# A heat map shows at most this many points: more would be finer than a screen.
 MOST_POINTS = 2000
-# Clusters below this share of the points are not named at the side of a heat map: names would overlap.
+# Clusters below this share of the points get no name beside a heat map: names would overlap.
 LEAST_NAMED = 0.035
 
 
 @dataclass(frozen=True, eq=False)
 class GivenKernel(LearntKernel):
-    """A kernel that came as a matrix, with what a learnt one offers."""
+    """A kernel given as a matrix, with the interface of a learnt one."""
 
     matrix: np.ndarray
 
@@ -37,7 +37,7 @@ class GivenKernel(LearntKernel):
 
 
 def as_learnt(kernel: Any) -> LearntKernel:
-    """Return a solution as it is, and a matrix as the kernel it is."""
+    """Return a solution as it is, and a matrix wrapped as a kernel."""
     if isinstance(kernel, LearntKernel):
         return kernel
     shape = np.shape(kernel)
@@ -60,7 +60,7 @@ def plot_kernel(K: Any, labels: Any = None, ax: Axes | None = None, title: str =
     Parameters
     ----------
     K : Solution or array, n × n
-        Of more than 2000 points about so many are shown, of every cluster in proportion; the n × n array is not built.
+        Of more than 2000 points about 2000 are shown, in proportion from every cluster; the n × n array is not built.
     labels : labels, optional
         Without them the points are in their own order.
     ax : matplotlib Axes, optional
@@ -68,8 +68,8 @@ def plot_kernel(K: Any, labels: Any = None, ax: Axes | None = None, title: str =
 
     Notes
     -----
-    Colours go from −1 to 1 where the kernel has a unit diagonal, and otherwise as far as all but the largest hundredth
-    of the entries.
+    Colours range from −1 to 1 if the kernel has a unit diagonal, and otherwise over all but the largest hundredth of
+    the entries.
     """
     return _heat_map(_kernel_of(as_learnt(K)), labels, axes(ax), title)
 
@@ -77,7 +77,7 @@ def plot_kernel(K: Any, labels: Any = None, ax: Axes | None = None, title: str =
 def plot_affinity(solution: LearntKernel, labels: Any = None, ax: Axes | None = None, title: str = "") -> Axes:
     """Draw the affinity that spectral clustering works on, as :func:`plot_kernel` draws a kernel.
 
-    For methods that yield an affinity and no kernel, as SRCP, E2CP and SL do.
+    For methods that yield an affinity and no kernel, such as SRCP, E2CP and SL.
     """
     if not isinstance(solution, LearntKernel):
         raise InvalidInput(f"plot_affinity takes a solution, not {type(solution).__name__}; for a matrix: plot_kernel")
@@ -90,14 +90,14 @@ def plot_spectrum(K: Any, ax: Axes | None = None, title: str = "") -> Axes:
     Parameters
     ----------
     K : Solution or array, n × n
-        For a method whose variable is something else, as M in CCSR, the kernel it yields.
+        For a method whose variable is not the kernel, such as M in CCSR, the kernel it yields.
     ax : matplotlib Axes, optional
     title : str
 
     Notes
     -----
-    The rank is ``solution.rank``: how many eigenvalues are above 1e-6 of the largest. Those below 1e-10 of it are
-    rounding and not drawn.
+    The rank is ``solution.rank``: the number of eigenvalues above 1e-6 times the largest. Eigenvalues below 1e-10 times
+    the largest are rounding errors and not drawn.
     """
     learnt = as_learnt(K)
     kernel = _kernel_of(learnt)
@@ -113,8 +113,8 @@ def plot_spectrum(K: Any, ax: Axes | None = None, title: str = "") -> Axes:
     ax.axvline(rank + 0.5, color=CANNOT, linestyle="--", linewidth=1.2, label=f"numerical rank {rank}")
     ax.legend(fontsize=SMALL)
     negative = eigenvalues.sum() - diagonal(kernel).sum()
-    note = f"\nnot drawn: negative ones, {-negative:.2g} in all" if negative > 1e-6 * eigenvalues[0] else ""
-    ax.set(title=title, xlabel=f"number, by size{note}", ylabel="eigenvalue of the kernel")
+    note = f"\nnot drawn: negative eigenvalues, {-negative:.2g} in total" if negative > 1e-6 * eigenvalues[0] else ""
+    ax.set(title=title, xlabel=f"eigenvalues, by size{note}", ylabel="eigenvalue of the kernel")
     count_on_x(ax)
     ax.set_xlim(0, len(eigenvalues) + 1)
     return ax
@@ -130,7 +130,7 @@ def _kernel_of(learnt: LearntKernel) -> Matrix:
 
 def _heat_map(matrix: Any, labels: Any, ax: Any, title: str) -> Any:
     n = matrix.shape[0]
-    which = "evenly spaced" if labels is None else "of every cluster in proportion"
+    which = "evenly spaced" if labels is None else "in proportion from every cluster"
     labels = np.zeros(n, dtype=int) if labels is None else as_labels(labels, n)
     shown = _shown(labels)
     picture = _between(matrix, shown)
@@ -153,7 +153,7 @@ def _heat_map(matrix: Any, labels: Any, ax: Any, title: str) -> Any:
 
 
 def _shown(labels: np.ndarray) -> np.ndarray:
-    """Return the points in order of their labels; of too many, evenly spaced ones of every cluster, one at least."""
+    """Return the points in order of their labels; of too many, evenly spaced ones from every cluster, at least one."""
     share = min(MOST_POINTS / len(labels), 1.0)
     parts = []
     for label in np.unique(labels):
@@ -171,7 +171,7 @@ def _between(matrix: Any, points: np.ndarray) -> np.ndarray:
 
 
 def _limit(picture: np.ndarray) -> tuple[float, bool]:
-    """Return the number at which colours end, and whether entries are beyond it."""
+    """Return where the colours end, and whether entries lie beyond."""
     sizes = abs(picture)
     largest = float(sizes.max())
     if largest <= 1 + 1e-4 and np.allclose(picture.diagonal(), 1, atol=1e-4):

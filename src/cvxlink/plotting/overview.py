@@ -19,12 +19,13 @@ def save_overview(path: str | Path, X: Any, links: Links | None, K: Any, labels:
     Parameters
     ----------
     path : path
-        Its ending says the format, ``.png`` if there is none.
+        Its suffix gives the format, ``.png`` by default.
     X : array, n × d
     links : Links or None
     K : Solution or array, n × n
-        Of a kernel on up to 2000 points the heat map is shown. Of a larger one the points in feature space are, as for
-        a method that yields an embedding only; and where there is neither the affinity, again on up to 2000 points.
+        A kernel on up to 2000 points is shown as a heat map. For a larger one, and for a method that yields only an
+        embedding, the points in feature space are shown. Where there is neither, the affinity is, again on up to 2000
+        points.
     labels : labels
         The clusters.
     """
@@ -46,7 +47,7 @@ def save_overview(path: str | Path, X: Any, links: Links | None, K: Any, labels:
 
 
 def _middle(learnt: LearntKernel, n: int) -> str:
-    """Return what is to be shown of what was learnt; nothing where there is too much of it, or none."""
+    """Return which part of what was learnt to show; nothing if it is too large, or if there is none."""
     if has_kernel(learnt):
         return "kernel" if n <= MOST_POINTS else "embedding"
     if learnt.own_embedding is not None:
@@ -61,7 +62,7 @@ def _draw_learnt(what: str, learnt: LearntKernel, labels: Any, ax: Any) -> None:
         plot_affinity(learnt, labels, ax, "learnt affinity, ordered by cluster")
     else:
         plot_embedding(learnt, labels, ax=ax, title="feature space")
-        ax.get_legend().remove()  # it is beside the clusters already
+        ax.get_legend().remove()  # it stands beside the clusters already
 
 
 def _saved(figure: Any, path: Path) -> Path:

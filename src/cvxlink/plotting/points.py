@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 LINES = {"must": (MUST, "-"), "cannot": (CANNOT, "--")}
-# Links are drawn one by one, with marked ends, up to so many; beyond, as thin and transparent lines.
+# Up to this many links are drawn one by one, with marked ends; more are thin, transparent lines.
 FEW_LINKS = 100
 
 
 @dataclass(frozen=True, eq=False)
 class Plane:
-    """Points in two dimensions, and what these are."""
+    """Points in two dimensions, and the names of the dimensions."""
 
     points: np.ndarray
     x: str = ""
@@ -32,7 +32,7 @@ class Plane:
 
     @classmethod
     def of(cls, X: Any) -> Plane:
-        """Take the data as they are, or their first two principal components."""
+        """Take the data as it is, or its first two principal components."""
         points = as_points(X)
         n, dimension = points.shape
         if dimension == 1:
@@ -50,7 +50,7 @@ class Plane:
 def projected(X: Any) -> np.ndarray:
     """Return the data in two dimensions: as it is, or by its first two principal components.
 
-    Where it has one coordinate only, the other is the number of the point, so that points and links can be told apart.
+    With only one coordinate, the other is the number of the point, so that points and links stay apart.
     """
     return Plane.of(X).points
 
@@ -93,11 +93,11 @@ def plot_embedding(
     Parameters
     ----------
     solution : Solution
-        Or anything else that has learnt a kernel, as an ensemble.
+        Or anything else that has learnt a kernel, such as an ensemble.
     labels : labels, optional
         Colour the points by these.
     links : Links, optional
-        Draw these too; those that the labels break are marked.
+        Draw these too; links that the labels break are marked.
     ax : matplotlib Axes, optional
     title : str
     """
@@ -111,7 +111,7 @@ def plot_embedding(
 
 
 def broken_links(links: Links, labels: Any) -> Links:
-    """Return the links that a clustering breaks; none of a point whose label is unknown."""
+    """Return the links that a clustering breaks, ignoring points whose label is unknown."""
     labels = as_labels(labels, links.n)
     known = is_known(labels)
 
@@ -145,7 +145,7 @@ def _draw(plane: Plane, labels: Any, links: Links | None, ax: Any, title: str) -
     if links is not None:
         broken = Links(links.n) if labels is None else broken_links(links, labels)
         for kind in LINES:
-            dot = "o" if labels is None else ""  # which would hide the colour of the points
+            dot = "o" if labels is None else ""  # a dot would hide the colour of the point
             _draw_links(ax, points, kind, getattr(links, kind), getattr(broken, kind), dot)
         draw_broken(ax, points, broken)
     legend_beside(ax)
@@ -183,7 +183,7 @@ def _draw_links(ax: Any, points: np.ndarray, kind: str, pairs: np.ndarray, broke
         return
     opacity = max(FEW_LINKS / len(pairs), 0.06) ** 0.5
     ax.add_collection(_segments(points[kept], colour, line, linewidths=0.7, alpha=opacity), autolim=False)
-    ax.plot([], [], line, color=colour, linewidth=1.2, label=name)  # the legend shows it as it would be if alone
+    ax.plot([], [], line, color=colour, linewidth=1.2, label=name)  # for the legend, at full strength
 
 
 def _segments(ends: np.ndarray, colour: str, line: str, **options: Any) -> Any:

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 KINDS = {"must": MUST, "cannot": CANNOT}
-MEANING = "change of the optimum per unit of the link's right-hand side\n(bars: its size, numbers: with its sign)"
+MEANING = "change of the optimum per unit of the link's right-hand side\n(bars show its size, numbers its sign as well)"
 
 
 @dataclass(frozen=True)
 class Price:
-    """The multiplier of a link, or of several that say the same once must-linked points are one."""
+    """The multiplier of a link, or of several that coincide once must-linked points are merged."""
 
     kind: str
     pair: tuple[int, int]
@@ -41,19 +41,19 @@ def plot_duals(solution: Solution, k: int = 20, ax: Axes | None = None, title: s
     Parameters
     ----------
     solution : Solution
-        Of a program with a constraint for each link: PCP, KP, MinKL with bounds, or one of your own that has
-        constraints named "must" and "cannot".
+        Of a program with one constraint per link: PCP, KP, MinKL with bounds, or your own program with constraints
+        named "must" and "cannot".
     k : int
-        How many at most.
+        How many links to show, at most.
     ax : matplotlib Axes, optional
     title : str
 
     Notes
     -----
     A multiplier is the change of the optimum per unit of u in lhs = rhs + u or lhs ≤ rhs + u. Must-links that force two
-    points into one place have none: the optimum does not change at a finite rate there, and the large numbers that
-    stand in for them in ``solution.duals`` are no prices. They are left out, and the caption says so. Cannot-links
-    between the same two groups of such points say the same, so they have one multiplier together.
+    points into one place have none: the optimum does not change at a finite rate there, and the large numbers in
+    ``solution.duals`` that stand in for them are not prices. They are left out, and the caption says so. Cannot-links
+    between the same two groups of merged points coincide, so they share one multiplier.
     """
     if not isinstance(solution, Solution):
         raise InvalidInput(f"plot_duals takes a solution, not {type(solution).__name__}")
@@ -90,9 +90,9 @@ def _caption(shown: int, prices: list[Price], forced: int) -> str:
     if shown < len(prices):
         lines.append(f"the {shown} largest of {len(prices)}")
     if any(price.alike for price in prices):
-        lines.append("alike: links between the same groups of must-linked points,\nwhich have one multiplier together")
+        lines.append("alike: links between the same groups of must-linked points,\nwhich share one multiplier")
     if forced:
-        lines.append(f"left out: {forced} must-links, whose points are in one place whatever it costs")
+        lines.append(f"left out: {forced} must-links, whose points share one place at any cost")
     return "\n".join(lines)
 
 
@@ -104,7 +104,7 @@ def _prices(solution: Solution) -> tuple[list[Price], int]:
     if not kinds:
         raise InvalidInput(
             f"this {type(solution.problem).__name__} solution has no multipliers of links; "
-            f"PCP, KP and MinKL with must_bound and cannot_bound have"
+            f"PCP, KP, and MinKL with must_bound and cannot_bound do"
         )
     prices, forced = [], 0
     merged = _merged_rows(solution)
@@ -129,15 +129,15 @@ def _is_of_links(duals: Any, kind: str, links: Links) -> bool:
 
 
 def _merged_rows(solution: Solution) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Return, by name of the constraints, which of them say the same, and which force two points into one place.
+    """Return, by name of the constraints, which rows coincide, and which force two points into one place.
 
-    Whether the program was contracted before it was solved makes no difference: the printed one has no other
+    It makes no difference whether the program was contracted before it was solved: the printed one has no other
     multipliers.
     """
     try:
         lift: Any = Contraction().apply(solution.problem).lift
     except ReductionRefused:
         return {}
-    forced = (lift.stiffening != 0) | (lift.row_map < 0)  # those below zero have become 0 = 0
+    forced = (lift.stiffening != 0) | (lift.row_map < 0)  # rows below zero have become 0 = 0
     groups, in_one_place = lift.original.split(lift.row_map), lift.original.split(forced)
     return {name: (groups[name], in_one_place[name]) for name in groups}

@@ -1,4 +1,4 @@
-"""Curves: how a route came near the solution, and what more links bring."""
+"""Curves: how a route approached the solution, and how scores grow with more links."""
 
 from __future__ import annotations
 
@@ -20,13 +20,14 @@ GAP = "relative gap"
 
 
 def plot_convergence(solution: Solution | Mapping[str, Solution], ax: Axes | None = None, title: str = "") -> Axes:
-    """Draw how far off each iteration was, on a logarithmic scale, for routes that keep a history.
+    """Draw the error of each iteration, on a logarithmic scale, for routes that keep a history.
 
     Parameters
     ----------
     solution : Solution or mapping
-        One solution, or several by name: ``{"spreading": s1, "low-rank": s2}``. For spreading a bound on the distance
-        to the solution is drawn, in the Frobenius norm, for the other routes the relative gap; the axis says which.
+        One solution, or several by name: ``{"spreading": s1, "low-rank": s2}``. For spreading,
+        a bound on the distance to the solution in the Frobenius norm is drawn, and for the other routes the relative
+        gap; the axis says which.
     ax : matplotlib Axes, optional
     title : str
     """
@@ -38,13 +39,13 @@ def plot_convergence(solution: Solution | Mapping[str, Solution], ax: Axes | Non
             raise InvalidInput(f"plot_convergence takes solutions, one or several by name, not {type(one).__name__}")
         if not one.history:
             whose = f"the solution {name!r}" if name else "the solution"
-            raise InvalidInput(f"{whose} kept no history; routes that iterate do, 'spreading' for one")
+            raise InvalidInput(f"{whose} kept no history; routes that iterate keep one, for example 'spreading'")
     ax = axes(ax)
     kinds = {name: _measure(one) for name, one in several.items()}
     same = len(set(kinds.values())) == 1
     for k, (name, one) in enumerate(several.items()):
         colour, marker = cluster_style(k)
-        # Some routes note how far off the start was, as step 0, and some begin after the first step.
+        # Some routes record the error of the start as step 0; others begin after the first step.
         first = (one.iterations or 0) + 1 - len(one.history)
         steps = first + np.arange(len(one.history))
         dots = {"marker": marker, "markersize": 4} if len(steps) <= 30 else {}
@@ -52,14 +53,14 @@ def plot_convergence(solution: Solution | Mapping[str, Solution], ax: Axes | Non
         ax.semilogy(steps, np.maximum(one.history, 1e-300), color=colour, label=label, **dots)
     if len(several) > 1:
         ax.legend(fontsize=SMALL)
-    ax.set(title=title, xlabel="iteration", ylabel=next(iter(kinds.values())) if same else "how far off, at most")
+    ax.set(title=title, xlabel="iteration", ylabel=next(iter(kinds.values())) if same else "error, at most")
     count_on_x(ax)
     ax.grid(axis="y", color="#DDDDDD", linewidth=0.6)
     return ax
 
 
 def _measure(solution: Solution) -> str:
-    """Return what the history of a solution holds."""
+    """Return what the history of a solution measures."""
     route = solution.plan.route
     return DISTANCE if route is not None and route.history == "distance" else GAP
 
@@ -67,17 +68,17 @@ def _measure(solution: Solution) -> str:
 def plot_scores(
     curve: Mapping[str, Iterable[tuple[int, Any]]], ax: Axes | None = None, title: str = "", score: str = ""
 ) -> Axes:
-    """Draw scores against the number of links, a line for each method: the mean, and a band with the middle half.
+    """Draw scores against the number of links, one line per method: the mean, and a band for the middle half.
 
     Parameters
     ----------
     curve : mapping
         What :func:`cvxlink.studies.link_curve` returns, or for each name pairs (number of links, score). A score may
-        be an array, of one number for each repeat, and a number of links may come more than once.
+        be an array with one number per repeat, and a number of links may occur more than once.
     ax : matplotlib Axes, optional
     title : str
     score : str
-        What is on the axis; by default what the curve says.
+        The label of the axis; by default the score of the curve.
     """
     if not isinstance(curve, Mapping) or not curve:
         raise InvalidInput("plot_scores takes pairs (number of links, score) by name: {'KP': [(10, 0.8), (20, 0.9)]}")
@@ -101,7 +102,7 @@ def plot_scores(
 
 
 def _by_number(name: str, pairs: Iterable[tuple[int, Any]]) -> dict[float, np.ndarray]:
-    """Return all scores for each number of links, in increasing order of it."""
+    """Return all scores by number of links, in increasing order."""
     found: dict[float, list[np.ndarray]] = {}
     try:
         for number, scores in pairs:
@@ -110,5 +111,5 @@ def _by_number(name: str, pairs: Iterable[tuple[int, Any]]) -> dict[float, np.nd
         raise InvalidInput(f"the curve of {name} must be pairs (number of links, score or array of scores)") from error
     together = {number: np.concatenate(found[number]) for number in sorted(found)}
     if not together or not all(s.size and np.isfinite(s).all() for s in together.values()):
-        raise InvalidInput(f"the curve of {name} has no scores, or some that are no finite numbers; leave these out")
+        raise InvalidInput(f"the curve of {name} has no scores, or some that are not finite; leave these out")
     return together

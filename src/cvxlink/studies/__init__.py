@@ -1,4 +1,4 @@
-"""Studies: what more links bring, method by method."""
+"""Studies: how scores grow with more links, method by method."""
 
 from .curves import LinkCurve, link_curve
 

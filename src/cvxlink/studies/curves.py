@@ -1,4 +1,4 @@
-"""Small studies: what more links bring, method by method."""
+"""Small studies: how scores grow with more links, method by method."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SCORES = ("nmi", "ari", "error", "pairwise", "violated")
 
 @dataclass(frozen=True, eq=False)
 class LinkCurve(Mapping[str, list[tuple[int, np.ndarray]]]):
-    """Scores against the number of links: by method, pairs (number of links, an array of one score a repeat)."""
+    """Scores against the number of links: by method, pairs (number of links, an array with one score per repeat)."""
 
     score: str
     curves: Mapping[str, list[tuple[int, np.ndarray]]] = field(repr=False)
@@ -55,16 +55,16 @@ def link_curve(
     Parameters
     ----------
     X : array, n × d, or Graph
-        The data, of which ``Graph.knn`` makes a graph, or a graph.
+        The data, which ``Graph.knn`` turns into a graph, or a graph.
     y : labels
-        The classes: links are drawn from them, as many clusters are made, and clusters are scored against them.
+        The classes: links are drawn from them, and as many clusters are formed and scored against them.
     methods : names or classes
-        Rows of ``cl.methods()`` that take links, or nothing but the graph.
+        Methods of ``cl.methods()`` that take links, or only the graph.
     n_links : whole numbers
     repeats : int
-        Draws of links for each number. All methods get the same links.
+        How often links are drawn for each number. All methods get the same links.
     random_state : None, int or numpy generator
-        Everything random follows from it; the links of one number do not depend on which others are asked for.
+        Everything random follows from it; the links for one number do not depend on the other numbers.
     score : str
         "nmi", "ari", "error", "pairwise" or "violated", see :func:`cvxlink.metrics.scores`.
     """
@@ -78,7 +78,7 @@ def link_curve(
     numbers = [as_count(number, "each of n_links", 0, most) for number in n_links]
     rows = [_linked(which) for which in ([methods] if isinstance(methods, str) else methods)]
     if not rows or not numbers:
-        raise InvalidInput("there is nothing to do without methods, or without n_links; name one at least")
+        raise InvalidInput("there is nothing to do; name at least one method and one number in n_links")
     seed = int(as_generator(random_state).integers(2**31))
     draws = range(as_count(repeats, "repeats", 1))
     links = {m: [Links.sample(y, n_links=m, random_state=[seed, m, draw]) for draw in draws] for m in numbers}

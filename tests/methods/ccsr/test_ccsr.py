@@ -235,7 +235,7 @@ def test_the_order_is_visible():
     assert "order 4: the smoothest eigenvectors of L̄, with the eigenvalues 0," in plan
     assert f"{problem.spectrum[0][-1]:.3g}" in plan
     few = cl.CCSR(path_graph(3), cl.Links(3, must=[(0, 1)]))
-    assert "order 3 (15 asked for, there are no more)" in str(few.explain())
+    assert "order 3 (15 asked for, only 3 exist)" in str(few.explain())
     assert few.solve().embedding.shape == (3, 3)
     for order in (0, 2.5, True):
         with pytest.raises(cl.InvalidInput, match="order"):
@@ -262,7 +262,7 @@ def test_orders_too_large_for_the_route_go_to_a_solver_and_the_plan_says_so(monk
     monkeypatch.setattr(fitted_products, "LARGEST_ORDER", 3)
     assert "solver CLARABEL" in str(instance().explain()) and instance().routes == ()
     assert instance().solve().plan.solver == "CLARABEL"
-    with pytest.raises(cl.FormUnavailable, match="order 4 is too much"):
+    with pytest.raises(cl.FormUnavailable, match="order 4 is too large"):
         instance().solve(route="interior-point")
 
 

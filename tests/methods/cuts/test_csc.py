@@ -290,7 +290,7 @@ def test_what_is_wrong_is_said_in_a_sentence(call, error, says):
 def test_a_largest_threshold_of_zero_is_said_not_solved():
     # On the complement of D^{1/2}1 these constraints have eigenvalues of zero, up to rounding of either sign.
     path = path_graph(3)
-    with pytest.raises(cl.InfeasibleProblem, match="the largest feasible beta is 0, which has no fractions"):
+    with pytest.raises(cl.InfeasibleProblem, match="the largest feasible beta is 0, so a fraction of it means nothing"):
         cl.CSC(path, cl.Links(3, must=[(0, 1), (1, 2)]))
     pair = cl.CSC(path_graph(2), [[0, -1.0], [-1, 0]], beta=0.0, orthogonal=False).solve()
     assert pair.status is cl.Status.OPTIMAL and pair.value == pytest.approx(1)

@@ -213,7 +213,7 @@ def test_points_that_no_label_reaches():
     [
         (lambda g: cl.GFHF(g, [0, 1]), "2 labels for 3 points"),
         (lambda g: cl.GFHF(g, [-1, -1, -1]), "the labels name no class"),
-        (lambda g: cl.LLGC(g, [4, -1, 4]), "the labels name 4, and it takes two"),
+        (lambda g: cl.LLGC(g, [4, -1, 4]), "the labels name 4, but two classes are needed"),
         (lambda g: cl.LLGC(g, [0, -1, 1], alpha=1), "alpha must be a number between 0 and 1"),
         (lambda g: cl.LLGC(g, [0, -1, 1], alpha="x"), "alpha must be a number between 0 and 1"),
         (lambda g: cl.GFHF(g, [0, -1, 1], confidence=2), "confidence must be a number between 0 and 1"),

@@ -54,7 +54,8 @@ class CCSR(LinkedGraphProblem):
         Use the normalised Laplacian L̄ (the paper's choice) or L = D − W.
     order : int
         The number m of eigenvectors; 15 in the paper, for hundreds of links and more. M has m(m+1)/2 entries to fit, so
-        a few links call for a few more eigenvectors than there are clusters. With fewer points, all there are.
+        with few links take only a few more eigenvectors than there are clusters. With fewer than m points, all
+        eigenvectors are used.
     must_weight, cannot_weight : number, mapping, matrix or array
         How much a link counts, against 1 for the unit length of a point: one number for all; by pair
         ``{(0, 1): 5.0}``, the others 1; a symmetric matrix; or an array in the order of ``links.must`` and
@@ -81,14 +82,6 @@ class CCSR(LinkedGraphProblem):
     prefers = "compact"
     adjustable = ("must_weight", "cannot_weight")
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        as_count(self.order, "order", 1)
-        for name, pairs in (("must_weight", self.links.must), ("cannot_weight", self.links.cannot)):
-            weights = as_link_values(getattr(self, name), pairs, self.links.n, name)
-            on_links(weights, pairs, name, positive=False, default=1.0)
-            object.__setattr__(self, name, weights)
-
     def variables(self) -> dict[str, cp.Variable]:
         """The matrix M = AAᵀ of the representation F_m A."""
         m = min(self.order, self.graph.n)
@@ -108,11 +101,6 @@ class CCSR(LinkedGraphProblem):
         """Semidefiniteness."""
         return {"psd": terms.semidefinite(M)}
 
-    @property
-    def equivalents(self) -> Mapping[str, Problem]:
-        """The sum of squares as one norm, and equation (20) of the paper."""
-        return {"compact": CompactCCSR(self), "schur": SchurCCSR(self)}
-
     @cached_property
     def program(self) -> SpecialProgram:
         """Least squares over a small cone."""
@@ -123,6 +111,21 @@ class CCSR(LinkedGraphProblem):
             certify_fitted_products,
             not_linear="its objective is quadratic, and links are fitted, not enforced",
         )
+
+    @property
+    def equivalents(self) -> Mapping[str, Problem]:
+        """The sum of squares as one norm, and equation (20) of the paper."""
+        return {"compact": CompactCCSR(self), "schur": SchurCCSR(self)}
+
+    # ------------------------------------------------------------------ what is given
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        as_count(self.order, "order", 1)
+        for name, pairs in (("must_weight", self.links.must), ("cannot_weight", self.links.cannot)):
+            weights = as_link_values(getattr(self, name), pairs, self.links.n, name)
+            on_links(weights, pairs, name, positive=False, default=1.0)
+            object.__setattr__(self, name, weights)
 
     @cached_property
     def spectrum(self) -> tuple[np.ndarray, np.ndarray]:
@@ -149,6 +152,8 @@ class CCSR(LinkedGraphProblem):
             np.concatenate([np.ones(len(everyone)), self.link_weights]),
         )
 
+    # ------------------------------------------------------------------ how it reads, and what is made of it
+
     @property
     def tex(self) -> Mapping[str, str]:
         """LaTeX of the objective, as one sum over points and links."""
@@ -161,7 +166,7 @@ class CCSR(LinkedGraphProblem):
         """The order, and the eigenvalues it takes."""
         eigenvalues = self.spectrum[0]
         m = len(eigenvalues)
-        fewer = f" ({self.order} asked for, there are no more)" if m < self.order else ""
+        fewer = f" ({self.order} asked for, only {m} exist)" if m < self.order else ""
         L = "L̄" if self.normalized else "L"
         shown = ", ".join(f"{value:.3g}" if value > 1e-12 else "0" for value in eigenvalues[:MOST_SHOWN])
         if m > MOST_SHOWN:

@@ -44,9 +44,9 @@ class FittedProducts:
     U : array, n × m
         Orthonormal columns.
     pairs : array
-        The pairs (i, j) of which products are wanted; the first n are (0, 0), (1, 1), …
+        The pairs (i, j) whose products are wanted; the first n are (0, 0), (1, 1), …
     targets, weights : arrays
-        What the products shall be, and how much that matters.
+        The wanted products, and how much each matters.
     """
 
     U: np.ndarray
@@ -90,7 +90,7 @@ class FittedProducts:
         return (G + G.T) / 2, float(np.finfo(float).eps * np.sqrt(len(slopes)) * terms)
 
     def lower_bound(self, M: np.ndarray) -> tuple[float, float, float]:
-        """Return a number no feasible point goes below, the least eigenvalue of the gradient at M, and ⟨G, M⟩.
+        """Return a lower bound on the optimum, the least eigenvalue of the gradient G at M, and ⟨G, M⟩.
 
         M must be positive semidefinite.
         """
@@ -145,7 +145,7 @@ class FittedProducts:
 
 
 def _vec_coefficients(u_i: np.ndarray, u_j: np.ndarray) -> np.ndarray:
-    """Return s = vec(u_j u_iᵀ), one a row: the coefficients of u_iᵀMu_j in vec(M)."""
+    """Return s = vec(u_j u_iᵀ), one per row: the coefficients of u_iᵀMu_j in vec(M)."""
     return (u_i[:, :, None] * u_j[:, None, :]).reshape(len(u_i), -1)
 
 
@@ -160,6 +160,6 @@ def svec_basis(m: int) -> sp.csr_array:
     """Return the m² × m(m+1)/2 matrix T of orthonormal columns with vec(M) = T svec(M) and svec(M) = Tᵀ vec(M)."""
     i, j = np.triu_indices(m)
     column = np.arange(len(i))
-    value = np.where(i == j, 0.5, np.sqrt(0.5))  # a diagonal entry is met twice
+    value = np.where(i == j, 0.5, np.sqrt(0.5))  # a diagonal entry occurs twice
     places = np.concatenate([i * m + j, j * m + i])
     return sp.csr_array((np.tile(value, 2), (places, np.tile(column, 2))), shape=(m * m, len(i)))

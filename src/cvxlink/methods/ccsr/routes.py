@@ -31,12 +31,12 @@ class InteriorLeastSquares(Route):
 
     name = "interior-point"
     iterates = True
-    why = "a few unknowns, whatever the number of points and links: nothing to compile, and some ten steps"
+    why = "few unknowns, whatever the number of points and links: nothing to compile, and about ten steps"
 
     def refuses(self, data: FittedProducts) -> str | None:
-        """Return what is in the way."""
+        """Return why the route does not apply, if it does not."""
         if data.order > LARGEST_ORDER:
-            return f"order {data.order} is too much for dense algebra of its square (at most {LARGEST_ORDER})"
+            return f"order {data.order} is too large for dense algebra (at most {LARGEST_ORDER})"
         return None
 
     def run(self, data: FittedProducts, settings: Settings) -> Attempt:

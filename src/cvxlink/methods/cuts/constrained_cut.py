@@ -29,9 +29,9 @@ from ...numerics.eigenpairs import DENSE, Complement, Pairs, by_products, smalle
 from ...numerics.threads import threads_for
 
 EPSILON = float(np.finfo(float).eps)
-# A sparse product costs about as much per entry as a dense one of so many entries.
+# Above this share of nonzero entries a dense product is faster.
 DENSE_IS_FASTER = 0.05
-# Beyond, in units of cost a satisfaction, the threshold is as good as the largest there is, and rounding in λQ grows.
+# Beyond, in units of cost per satisfaction, the threshold is as good as the largest there is, and rounding in λQ grows.
 LARGEST_MULTIPLIER = 1e7
 
 
@@ -58,7 +58,7 @@ class ConstrainedCut:
 
     @cached_property
     def space(self) -> Complement:
-        """Where f lives."""
+        """The subspace of f."""
         return Complement(self.n, self.trivial)
 
     def value(self, point: Mapping[str, np.ndarray]) -> float:
@@ -94,7 +94,7 @@ class ConstrainedCut:
 
     @property
     def _is_sparse(self) -> bool:
-        """Whether both forms are sparse; a graph of all pairs is kept as a sparse matrix, and is none."""
+        """Whether both forms are sparse; a graph of all pairs is stored as a sparse matrix without being one."""
         return sp.issparse(self.Q) and self.L.nnz + self.Q.nnz <= DENSE_IS_FASTER * self.n**2
 
     def smallest(self, multiplier: float, count: int, start: np.ndarray | None = None) -> Pairs:
@@ -105,7 +105,7 @@ class ConstrainedCut:
 
     @cached_property
     def _products_do(self) -> bool:
-        """Whether products with a matrix like L are enough for its smallest eigenvalues, in short: tried once."""
+        """Whether products with L find its smallest eigenvalues quickly; tried once."""
         if self.n <= DENSE or not self._is_sparse:
             return True
         with threads_for(1):

@@ -42,7 +42,7 @@ class CSC(Problem):
     .. math:: \max_{\lambda \ge 0}\ \lambda_{\min}\bigl(\bar L - \lambda(\bar Q - \beta I)\bigr)
               \quad\text{on the complement of } D^{1/2} 1 .
 
-    The papers' own procedure (route "paper") takes the cheapest of those generalised eigenvectors of
+    The papers' own procedure (route "paper") takes the cheapest of the generalised eigenvectors of
     :math:`\bar L f = \lambda(\bar Q - \beta I)f` that satisfy the constraint. Its answer is feasible and usually not
     optimal; its certificate says by how much.
 
@@ -65,7 +65,7 @@ class CSC(Problem):
     scaled : bool
         Scale Q by the degrees; otherwise it is taken for Q̄ as it is.
     orthogonal : bool
-        Ask for f ⊥ D^{1/2}1, as Wang, Qian & Davidson (2012) print it. Without, f may lean to one side, as in Wang &
+        Ask for f ⊥ D^{1/2}1, as Wang, Qian & Davidson (2012) print it. Otherwise f may lean to one side, as in Wang &
         Davidson (2010), who ask only that f is not D^{1/2}1 itself.
 
     References
@@ -96,11 +96,11 @@ class CSC(Problem):
     convex = False
 
     def variables(self) -> dict[str, cp.Variable]:
-        """The cut, one column for each cluster but one."""
+        """The cut, one column fewer than there are clusters."""
         return {"f": cp.Variable((self.graph.n, self.n_clusters - 1), name="f")}
 
     def objective(self, f: cp.Variable) -> cp.Minimize:  # type: ignore[override]
-        """What the cut costs."""
+        """The cost of the cut."""
         return cp.Minimize(terms.quadratic_form(f, self.graph.laplacian(), r"\bar L"))
 
     def constraints(self, f: cp.Variable) -> dict[str, Any]:  # type: ignore[override]
@@ -160,7 +160,7 @@ class CSC(Problem):
             fraction = as_positive(self._share, "fraction", or_zero=True)
             if self.largest_beta <= 0:
                 raise InfeasibleProblem(
-                    f"the largest feasible beta is {self.largest_beta:.6g}, which has no fractions to choose; "
+                    f"the largest feasible beta is {self.largest_beta:.6g}, so a fraction of it means nothing; "
                     f"give beta itself, or links that can be satisfied"
                 )
             if fraction > 1:
@@ -180,32 +180,20 @@ class CSC(Problem):
         return scaled_by(Q, self.graph.degrees) if self.scaled else Q
 
     @cached_property
+    def threshold(self) -> float:
+        """The threshold β, as a number."""
+        return self._share * self.largest_beta if self.beta is None else float(self.beta)
+
+    @cached_property
     def largest_beta(self) -> float:
-        """The largest threshold that some f satisfies: the mean of the K − 1 largest eigenvalues of Q̄ where f lives."""
+        """The largest feasible threshold: the mean of the K − 1 largest eigenvalues of Q̄ on the subspace of f."""
         largest = float(self._satisfying[0].mean())
         rounding = 1e-14 * norm_bound(self.Q)
         return largest if abs(largest) > rounding else 0.0
 
     @cached_property
-    def _satisfying(self) -> Pairs:
-        return largest_satisfaction(self.Q, self._trivial, self.n_clusters - 1)
-
-    @property
-    def _trivial(self) -> np.ndarray | None:
-        return self.graph.trivial_cut if self.orthogonal else None
-
-    @cached_property
-    def threshold(self) -> float:
-        """The threshold β, as a number."""
-        return self._share * self.largest_beta if self.beta is None else float(self.beta)
-
-    @property
-    def _share(self) -> float:
-        return 0.5 if self.fraction is None else self.fraction
-
-    @cached_property
     def cut(self) -> ConstrainedCut:
-        """The two forms it is about."""
+        """The program as data."""
         null_vector = self.graph.trivial_cut if self.graph.n_components == 1 else None
         return ConstrainedCut(
             self.graph.laplacian(),
@@ -216,6 +204,20 @@ class CSC(Problem):
             self._satisfying[1],
             null_vector,
         )
+
+    @cached_property
+    def _satisfying(self) -> Pairs:
+        return largest_satisfaction(self.Q, self._trivial, self.n_clusters - 1)
+
+    @property
+    def _trivial(self) -> np.ndarray | None:
+        return self.graph.trivial_cut if self.orthogonal else None
+
+    @property
+    def _share(self) -> float:
+        return 0.5 if self.fraction is None else self.fraction
+
+    # ------------------------------------------------------------------ how it reads, and what is made of it
 
     @property
     def tex(self) -> Mapping[str, str]:
@@ -242,7 +244,7 @@ class CSC(Problem):
         )
 
     def _measures(self, f: np.ndarray) -> dict[str, float]:
-        """What the cut costs in all, and how well it satisfies the constraints, the mean over its columns."""
+        """The total cost of the cut, and how well it satisfies the constraints, the mean over its columns."""
         return {
             "cost": self.cut.cost(f),
             "satisfaction": self.cut.satisfaction(f),

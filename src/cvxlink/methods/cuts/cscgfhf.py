@@ -38,8 +38,8 @@ class CSCGFHF(LabelledProblem):
     Of the cuts that stand still under propagation by Q̄, the generalised eigenvectors, the one that satisfies Q̄ most is
     taken, and its sign tells two clusters apart; for K clusters the K − 1 that satisfy it most, with k-means on rows.
 
-    Not convex, but all feasible f are known up to scale, and compared. (The second constraint says λ ≠ 0: both sides
-    of the first are multiplied by :math:`D^{1/2}1`. Of several columns, no two may be the same.)
+    Not convex, but all feasible f are known up to scale, and compared. (The second constraint says λ ≠ 0:
+    multiply both sides of the first by :math:`D^{1/2}1`. With several columns, no two may be the same.)
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class CSCGFHF(LabelledProblem):
     labels : array of n
         Numbers or names; -1 (or None among names) for unknown.
     confidence : float or array of n
-        How sure the given labels are, between 0 (every class alike) and 1.
+        How sure the given labels are, between 0 (all classes alike) and 1.
     sigma : float
         The width σ in Q. Labels are ±1 for two classes, and unit vectors for more.
 
@@ -73,7 +73,7 @@ class CSCGFHF(LabelledProblem):
     convex = False
 
     def variables(self) -> dict[str, cp.Variable]:
-        """The cuts, a column for each cluster but one, and the λ of each."""
+        """The cuts, one column fewer than there are clusters, and the λ of each."""
         k = self.n_clusters - 1
         return {"f": cp.Variable((self.graph.n, k), name="f"), "rates": cp.Variable(k, name="rates")}
 
@@ -95,7 +95,7 @@ class CSCGFHF(LabelledProblem):
 
     @cached_property
     def program(self) -> SpecialProgram:
-        """The generalised eigenproblem it is about."""
+        """The generalised eigenproblem it comes down to."""
         cuts = StationaryCuts(self.graph.laplacian(), self.Q, self.graph.trivial_cut, self.n_clusters - 1)
         return SpecialProgram(
             self, cuts, (Stationary(),), certify_stationary, not_linear="it is not convex", suits_solvers=False
@@ -115,7 +115,7 @@ class CSCGFHF(LabelledProblem):
 
     @cached_property
     def y(self) -> np.ndarray:
-        """The propagated labels, one row a point: between −1 and 1 for two classes, shares of each class for more."""
+        """The propagated labels, one row per point: between −1 and 1 for two classes, shares of each class for more."""
         problem = GFHF(self.graph, self.labels, self.confidence)
         scores = problem.program.data.extension(problem.Y[problem.known])
         return scores if self.n_clusters > 2 else scores[:, 1:] - scores[:, :1]
@@ -125,6 +125,8 @@ class CSCGFHF(LabelledProblem):
         """The kernel on propagated labels, scaled by its own degrees."""
         Q = label_kernel(self.y, self.sigma)
         return scaled_by(Q, Q.sum(axis=1))
+
+    # ------------------------------------------------------------------ how it reads, and what is made of it
 
     @property
     def tex(self) -> Mapping[str, str]:

@@ -32,7 +32,7 @@ def certify_cut(program: ConstrainedCut, point: Mapping[str, np.ndarray], duals:
         program.cost(f),
         violations,
         lower_bound=bound,
-        # Feasible but for rounding is feasible.
+        # Feasible up to rounding is feasible.
         upper_bound=program.cost(f) if feasible else None,
         basis=basis,
         conditions={f"constraint satisfaction, to be at least β = {program.beta:.6g}": program.satisfaction(f)},
@@ -41,7 +41,7 @@ def certify_cut(program: ConstrainedCut, point: Mapping[str, np.ndarray], duals:
 
 
 def _multiplier(duals: Mapping[str, Any]) -> float:
-    """Return λ ≥ 0 from minus that number, the change of the optimum as the threshold is lowered; 0 if it is no use."""
+    """Return λ ≥ 0 from −λ, the change of the optimum as the threshold is lowered; 0 if it is of no use."""
     given = real_array(duals.get("satisfaction", 0.0), "the multiplier of 'satisfaction'").ravel()
     if len(given) != 1:
         raise InvalidInput(f"the constraint 'satisfaction' has one multiplier, but {len(given)} were given")
@@ -59,7 +59,7 @@ def _bound(program: ConstrainedCut, multiplier: float) -> tuple[float, str]:
 def certify_stationary(
     program: StationaryCuts, point: Mapping[str, np.ndarray], duals: Mapping[str, Any]
 ) -> Certificate:
-    """Show how stationary the labelings are; that there are no better ones is the word of who computed them all."""
+    """Show how stationary the labelings are; that none are better rests on the route, which computed all."""
     f, rates = point["f"], point["rates"]
     propagated, smooth = program.Q @ f, program.L @ f
     residual = np.linalg.norm(smooth - propagated * rates, axis=0)

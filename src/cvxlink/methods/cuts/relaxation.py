@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,27 +29,24 @@ class CutRelaxation(Problem):
     about = About("wang2010", printed_in="wang2012", form="sdp")
 
     def variables(self) -> dict[str, cp.Variable]:
-        """What stands for ffᵀ, on the complement of the trivial cut."""
+        """X in place of ffᵀ, on the complement of the trivial cut."""
         order = self.cut.space.dimension
         return {"X": cp.Variable((order, order), symmetric=True, name="X")}
 
     def objective(self, X: cp.Variable) -> cp.Minimize:  # type: ignore[override]
-        """What the cut costs."""
+        """The cost of the cut."""
         return cp.Minimize(terms.smoothness(X, self.cut.space.restrict(self.cut.L), r"\bar L"))
 
     def constraints(self, X: cp.Variable) -> dict[str, Any]:  # type: ignore[override]
-        """Satisfaction, and between the projections of rank K − 1."""
+        """Satisfaction, and a convex combination of projections of rank K − 1."""
         k = self.cut.count
+        threshold = k * self.cut.beta
+        satisfaction = terms.smoothness(X, self.cut.space.restrict(self.cut.Q)) >= threshold
         constraints = {
-            "satisfaction": terms.smoothness(X, self.cut.space.restrict(self.cut.Q), r"\bar Q") >= k * self.cut.beta,
+            "satisfaction": terms.stands_for(satisfaction, rf"\langle \bar Q, @ \rangle \ge {threshold:.6g}", X),
             "trace": terms.trace_equals(X, k),
             "psd": terms.semidefinite(X),
         }
         if k > 1:
             constraints["below"] = terms.below_identity(X)
         return constraints
-
-    @property
-    def tex(self) -> Mapping[str, str]:
-        """LaTeX of the constraint that is made of two terms."""
-        return {"satisfaction": rf"\langle \bar Q, X \rangle \ge {self.cut.count * self.cut.beta:.6g}"}

@@ -6,10 +6,10 @@ that gives a feasible f, whose cost is above the optimum, and a multiplier λ, f
 eigenvectors at λ join the span, until the two meet. On the span the bound agrees with g to first order at every λ
 tried so far, so few are needed.
 
-*paper*: the generalised eigenvectors of :math:`Lf = \lambda(Q - \beta I)f`, of these the ones that satisfy the
-constraint, of these the cheapest. Each is feasible, none need be optimal.
+*paper*: the cheapest of the generalised eigenvectors of :math:`Lf = \lambda(Q - \beta I)f` that satisfy the
+constraint. Each is feasible; none need be optimal.
 
-*eigen*, for stationary labelings: all of them, of these the ones that agree most with Q.
+*eigen*, for stationary labelings: all are computed, and the ones that agree most with Q are taken.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class Cheapest(Route):
     remedy = "the paper's procedure promises no more; route='exact' is optimal"
 
     def refuses(self, cut: ConstrainedCut) -> str | None:
-        """Return what is in the way."""
+        """Return why the route does not apply, if it does not."""
         if cut.n > LARGEST:
             return f"{cut.n} points are too many for a dense generalised eigenproblem (at most {LARGEST})"
         return None
@@ -137,13 +137,13 @@ def cheapest_feasible(cut: ConstrainedCut, trivial: np.ndarray) -> tuple[np.ndar
 
 
 class Stationary(Route):
-    """All stationary labelings, and of these the ones that agree most with Q."""
+    """Compute all stationary labelings, and take the ones that agree most with Q."""
 
     name = "eigen"
     why = "all generalised eigenvectors are computed, and those that satisfy Q most are taken"
 
     def refuses(self, cuts: StationaryCuts) -> str | None:
-        """Return what is in the way."""
+        """Return why the route does not apply, if it does not."""
         if cuts.n > LARGEST:
             return f"{cuts.n} points are too many for a dense generalised eigenproblem (at most {LARGEST})"
         return None

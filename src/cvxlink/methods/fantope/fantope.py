@@ -1,4 +1,4 @@
-r"""The Fantope: projections of rank k, and what lies between them.
+r"""The Fantope: projections of rank k and their convex combinations.
 
 .. math:: \min_X\ c_0 + \langle C, X\rangle \quad\text{s.t.}\quad 0 \preceq X \preceq I,\quad \operatorname{tr} X = k .
 
@@ -68,7 +68,7 @@ class Fantope:
         }
 
     def smallest(self, eigenvalues: np.ndarray) -> float:
-        """Return the least eigenvalue of X; a product of lower rank has zeros besides those that are given."""
+        """Return the least eigenvalue of X; a product of lower rank has zeros besides the given ones."""
         least = float(eigenvalues[0])
         return least if len(eigenvalues) == self.n else min(least, 0.0)
 

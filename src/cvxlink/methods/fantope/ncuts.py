@@ -32,10 +32,10 @@ class NCuts(Problem):
 
     A clustering with indicator matrix H has :math:`X = D^{1/2}H(H^\top D H)^{-1}H^\top D^{1/2}`, a projection of rank
     k, and :math:`\langle\bar L, X\rangle` is its normalised cut: the sum over clusters of the weight that leaves them,
-    divided by their degrees. All projections of rank k, and what lies between them, make the Fantope; the optimum is
+    divided by their degrees. All projections of rank k and their convex combinations form the Fantope; the optimum is
     the sum of the k smallest eigenvalues of L̄, a lower bound on every normalised cut. The rows of
-    :math:`D^{-1/2}V`, with the eigenvectors V, are clustered by k-means, in which points weigh their degrees: it looks
-    for the clustering whose X is nearest to :math:`VV^\top`. No links: the baseline of the other methods.
+    :math:`D^{-1/2}V`, with the eigenvectors V, are clustered by k-means with the degrees as weights: it looks for
+    the clustering whose X is nearest to :math:`VV^\top`. No links: the baseline of the other methods.
 
     Parameters
     ----------
@@ -57,15 +57,8 @@ class NCuts(Problem):
         "shi2000", program="semidefinite (Fantope)", form="fantope", takes="a graph only", yields="embedding, kernel"
     )
 
-    def __post_init__(self) -> None:
-        if not isinstance(self.graph, Graph):
-            raise InvalidInput("NCuts takes a Graph: NCuts(Graph.knn(X), n_clusters=3)")
-        if isinstance(self.n_clusters, Links):
-            raise InvalidInput("NCuts takes no links: NCuts(graph, n_clusters=3); SL and SSKK are cuts with links")
-        as_count(self.n_clusters, "n_clusters", 1, self.graph.n)
-
     def variables(self) -> dict[str, cp.Variable]:
-        """What stands for the projection."""
+        """X in place of the projection."""
         return {"X": cp.Variable((self.graph.n, self.graph.n), symmetric=True, name="X")}
 
     def objective(self, X: cp.Variable) -> cp.Minimize:  # type: ignore[override]
@@ -73,7 +66,7 @@ class NCuts(Problem):
         return cp.Minimize(terms.smoothness(X, self.graph.laplacian(), r"\bar L"))
 
     def constraints(self, X: cp.Variable) -> dict[str, Any]:  # type: ignore[override]
-        """Between the projections of rank k."""
+        """A convex combination of projections of rank k."""
         return between_projections(X, self.n_clusters)
 
     @cached_property
@@ -82,6 +75,17 @@ class NCuts(Problem):
         eigenpairs = partial(self.graph.smoothest, self.n_clusters)
         said = f"the sum of the {self.n_clusters} smallest eigenvalues of L̄"
         return solved_by_eigenvectors(self, Fantope(self.graph.laplacian(), self.n_clusters, 0.0, eigenpairs, said))
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.graph, Graph):
+            raise InvalidInput("NCuts takes a Graph: NCuts(Graph.knn(X), n_clusters=3)")
+        if isinstance(self.n_clusters, Links):
+            raise InvalidInput("NCuts takes no links: NCuts(graph, n_clusters=3); SL and SSKK are cuts with links")
+        as_count(self.n_clusters, "n_clusters", 1, self.graph.n)
+
+    @property
+    def _degrees(self) -> np.ndarray:
+        return self.graph.degrees if self.graph.n_edges else np.ones(self.graph.n)
 
     def learnt(self, values: Arrays) -> Learnt:
         """The rows of D^{-1/2}V; where V is known up to a rotation only, k-means does not mind."""
@@ -95,7 +99,3 @@ class NCuts(Problem):
     def point_of_clustering(self, labels: Any) -> dict[str, Any]:
         """The projection of a clustering, whose value is its normalised cut."""
         return projection_of(labels, self._degrees)
-
-    @property
-    def _degrees(self) -> np.ndarray:
-        return self.graph.degrees if self.graph.n_edges else np.ones(self.graph.n)

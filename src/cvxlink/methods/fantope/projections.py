@@ -18,7 +18,7 @@ from .routes import Eigenvectors
 
 
 def between_projections(X: cp.Variable, rank: int) -> dict[str, Any]:
-    """Return the constraints that make X lie between the projections of that rank."""
+    """Return the constraints that make X a convex combination of projections of that rank."""
     return {
         "trace": terms.trace_equals(X, rank),
         "psd": terms.semidefinite(X),

@@ -31,12 +31,12 @@ class SSKK(LinkedProblem):
     .. math:: \min_X\ \langle K, I - X\rangle \quad\text{s.t.}\quad 0 \preceq X \preceq I,\quad \operatorname{tr} X = k,
               \qquad K = \sigma I + D^{-1/2}(W + pY)D^{-1/2} .
 
-    Links enter the affinity as a penalty p, +p on must-links and −p on cannot-links, and the smallest shift σ makes a
-    kernel of it. Weighted kernel k-means with the kernel :math:`D^{-1/2}KD^{-1/2}` and the degrees as weights is then
-    the normalised cut of the changed graph: a clustering with indicator matrix H has the distortion ⟨K, I − X⟩ with the
-    projection :math:`X = D^{1/2}H(H^\top D H)^{-1}H^\top D^{1/2}`, and the program, trace maximisation in other words,
-    is its relaxation: the optimum, the sum of the n − k smallest eigenvalues of K, is below every clustering's.
-    Kernel k-means starts from what the eigenvectors say, and from random centres.
+    Links enter the affinity as a penalty p, +p on must-links and −p on cannot-links, and a shift σ, as small as
+    possible, makes it a kernel. Weighted kernel k-means with the kernel :math:`D^{-1/2}KD^{-1/2}` and the degrees as
+    weights is then the normalised cut of the changed graph: a clustering with indicator matrix H has the distortion ⟨K,
+    I − X⟩ with the projection :math:`X = D^{1/2}H(H^\top D H)^{-1}H^\top D^{1/2}`, and the program, also known as trace
+    maximisation, is its relaxation: the optimum, the sum of the n − k smallest eigenvalues of K, is a lower bound on
+    the distortion of every clustering. Kernel k-means starts from the eigenvectors and from random centres.
 
     Parameters
     ----------
@@ -67,6 +67,28 @@ class SSKK(LinkedProblem):
         cluster="kernel-kmeans",
     )
 
+    def variables(self) -> dict[str, cp.Variable]:
+        """X in place of the projection."""
+        return {"X": cp.Variable((self.graph.n, self.graph.n), symmetric=True, name="X")}
+
+    def objective(self, X: cp.Variable) -> cp.Minimize:  # type: ignore[override]
+        """The distortion: squared distances to the centres, weighted by degrees."""
+        return cp.Minimize(terms.distortion(X, self.K))
+
+    def constraints(self, X: cp.Variable) -> dict[str, Any]:  # type: ignore[override]
+        """A convex combination of projections of rank k."""
+        return between_projections(X, self.n_clusters)
+
+    @cached_property
+    def program(self) -> SpecialProgram:
+        """The sum of eigenvalues it is equal to."""
+        said = f"the sum of all eigenvalues of K but the {self.n_clusters} largest"
+        return solved_by_eigenvectors(
+            self, Fantope(-self.K, self.n_clusters, float(np.trace(self.K)), self._smallest, said)
+        )
+
+    # ------------------------------------------------------------------ what is given
+
     def __post_init__(self) -> None:
         super().__post_init__()
         as_count(self.n_clusters, "n_clusters", 1, self.graph.n)
@@ -79,17 +101,15 @@ class SSKK(LinkedProblem):
                 f"join it to others, as Graph.knn does, or leave it out"
             )
 
-    def variables(self) -> dict[str, cp.Variable]:
-        """What stands for the projection."""
-        return {"X": cp.Variable((self.graph.n, self.graph.n), symmetric=True, name="X")}
+    @cached_property
+    def K(self) -> np.ndarray:
+        """The shifted affinity, D^{1/2} on either side of the kernel."""
+        return self._changed + self.shift * np.eye(self.graph.n)
 
-    def objective(self, X: cp.Variable) -> cp.Minimize:  # type: ignore[override]
-        """The distortion: squared distances to the centres, weighted by degrees."""
-        return cp.Minimize(terms.distortion(X, self.K))
-
-    def constraints(self, X: cp.Variable) -> dict[str, Any]:  # type: ignore[override]
-        """Between the projections of rank k."""
-        return between_projections(X, self.n_clusters)
+    @property
+    def shift(self) -> float:
+        """The smallest shift σ that makes the changed affinity a kernel."""
+        return max(0.0, -float(self._spectrum[0][0]))
 
     @property
     def reward(self) -> float:
@@ -108,15 +128,12 @@ class SSKK(LinkedProblem):
         with threads_for(self.graph.n):
             return np.linalg.eigh(self._changed)
 
-    @property
-    def shift(self) -> float:
-        """The smallest shift σ that makes a kernel of the changed affinity."""
-        return max(0.0, -float(self._spectrum[0][0]))
+    def _smallest(self) -> tuple[np.ndarray, np.ndarray]:
+        eigenvalues, vectors = self._spectrum
+        largest = slice(None, -self.n_clusters - 1, -1)
+        return -(eigenvalues[largest] + self.shift), vectors[:, largest]
 
-    @cached_property
-    def K(self) -> np.ndarray:
-        """The shifted affinity, D^{1/2} on either side of the kernel."""
-        return self._changed + self.shift * np.eye(self.graph.n)
+    # ------------------------------------------------------------------ how it reads, and what is made of it
 
     @property
     def tex(self) -> Mapping[str, str]:
@@ -124,27 +141,12 @@ class SSKK(LinkedProblem):
         kernel = rf"K = {self.shift:.4g} I + D^{{-1/2}}(W + {self.reward:.4g} Y)D^{{-1/2}}"
         return {"objective": rf"\langle K, I - X \rangle \quad {kernel}"}
 
-    @cached_property
-    def program(self) -> SpecialProgram:
-        """The sum of eigenvalues it is equal to."""
-        said = f"the sum of all eigenvalues of K but the {self.n_clusters} largest"
-        return solved_by_eigenvectors(
-            self, Fantope(-self.K, self.n_clusters, float(np.trace(self.K)), self._smallest, said)
-        )
-
-    def _smallest(self) -> tuple[np.ndarray, np.ndarray]:
-        eigenvalues, vectors = self._spectrum
-        largest = slice(None, -self.n_clusters - 1, -1)
-        return -(eigenvalues[largest] + self.shift), vectors[:, largest]
-
     @property
     def remarks(self) -> tuple[str, ...]:
         """The shift and the penalty."""
-        return (f"penalty {self.reward:.4g} per link, shift {self.shift:.4g}: the least that makes a kernel",)
-
-    def point_of_clustering(self, labels: Any) -> dict[str, Any]:
-        """The projection of a clustering, whose value is its distortion."""
-        return projection_of(labels, self.graph.degrees)
+        return (
+            f"penalty {self.reward:.4g} per link, shift {self.shift:.4g}: the least that makes the affinity a kernel",
+        )
 
     def learnt(self, values: Arrays) -> Learnt:
         """The kernel of weighted kernel k-means, and the eigenvectors it starts from, as normalised cuts uses them."""
@@ -155,3 +157,7 @@ class SSKK(LinkedProblem):
             affinity=lambda n_clusters: np.maximum(changed.toarray(), 0),  # without its negative entries
             weights=self.graph.degrees,
         )
+
+    def point_of_clustering(self, labels: Any) -> dict[str, Any]:
+        """The projection of a clustering, whose value is its distortion."""
+        return projection_of(labels, self.graph.degrees)

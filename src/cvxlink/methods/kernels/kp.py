@@ -55,13 +55,6 @@ class KP(PCP):
 
     about = About("hu2010", equation="7", program="semidefinite", form="paper", takes="hard links", hard_links=True)
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        as_flag(self.unit_length, "unit_length")
-        if not len(self.links):
-            raise InvalidInput("KP propagates from linked points, and there are no links; give at least one", "links")
-        require_reached(self.graph.components, self.links.linked)
-
     def constraints(self, K: cp.Variable) -> dict[str, Any]:  # type: ignore[override]
         """Unit length of linked points, must-links, cannot-links, semidefiniteness."""
         return {
@@ -70,6 +63,13 @@ class KP(PCP):
             "cannot": terms.cannot_links(K, self.links),
             "psd": terms.semidefinite(K),
         }
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        as_flag(self.unit_length, "unit_length")
+        if not len(self.links):
+            raise InvalidInput("KP propagates from linked points, and there are no links; give at least one", "links")
+        require_reached(self.graph.components, self.links.linked)
 
     def learnt(self, values: Arrays) -> Learnt:
         """The propagated kernel, scaled to unit diagonal unless that is off."""

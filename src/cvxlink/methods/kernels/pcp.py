@@ -46,10 +46,6 @@ class PCP(LinkedGraphProblem):
         hard_links=True,
     )
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.links.require_consistent()
-
     def variables(self) -> dict[str, cp.Variable]:
         """The kernel."""
         return {"K": cp.Variable((self.graph.n, self.graph.n), symmetric=True, name="K")}
@@ -66,3 +62,7 @@ class PCP(LinkedGraphProblem):
             "cannot": terms.cannot_links(K, self.links),
             "psd": terms.semidefinite(K),
         }
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.links.require_consistent()

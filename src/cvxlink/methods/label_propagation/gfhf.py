@@ -24,7 +24,7 @@ class GFHF(LabelledProblem):
     .. math:: \min_f\ \operatorname{tr}(f^\top L f) \quad\text{s.t.}\quad f_l = y_l, \qquad
               \operatorname{tr}(f^\top L f) = \tfrac12\sum_{ij} w_{ij}\|f_i - f_j\|^2 .
 
-    Labels that were given are kept, the others are as smooth over the graph as can be: every other row of f is the
+    Given labels are kept, and the others are as smooth over the graph as possible: every other row of f is the
     weighted mean of its neighbours, :math:`f_u = (I - P_{uu})^{-1} P_{ul}\, y_l` with :math:`P = D^{-1}W`. A column for
     each class; the rows sum to one.
 
@@ -35,7 +35,7 @@ class GFHF(LabelledProblem):
     labels : array of n
         Numbers or names; -1 (or None among names) for unknown.
     confidence : float or array of n
-        How sure the given labels are, between 0 (every class alike) and 1.
+        How sure the given labels are, between 0 (all classes alike) and 1.
 
     References
     ----------
@@ -54,10 +54,6 @@ class GFHF(LabelledProblem):
         takes="hard labels",
     )
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_reached(self.graph.components, self.known)
-
     def variables(self) -> dict[str, cp.Variable]:
         """The scores, one column per class."""
         return {"f": cp.Variable(self.Y.shape, name="f")}
@@ -75,3 +71,7 @@ class GFHF(LabelledProblem):
         """The harmonic extension it is equal to."""
         data = Harmonic(self.graph.laplacian(normalized=False), self.known, self.Y[self.known])
         return SpecialProgram(self, data, (Extending(),), certify_harmonic, not_linear="its objective is quadratic")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_reached(self.graph.components, self.known)

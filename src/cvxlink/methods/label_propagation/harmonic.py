@@ -1,4 +1,4 @@
-r"""The harmonic extension as a program: known rows are kept, the others make f as smooth as can be.
+r"""The harmonic extension as a program: known rows are kept, the others make f as smooth as possible.
 
 .. math:: \min_f\ \operatorname{tr}(f^\top L f) \quad\text{s.t.}\quad f_l = y_l .
 

@@ -27,7 +27,7 @@ class LLGC(LabelledProblem):
 
     .. math:: \min_f\ \operatorname{tr}(f^\top \bar L f) + \mu\|f - y\|_F^2, \qquad \mu = \frac{1-\alpha}{\alpha} .
 
-    Labels that were given are fitted, not kept. The gradient vanishes where the spreading process
+    Given labels are fitted, not kept. The gradient vanishes where the spreading process
     :math:`f \leftarrow \alpha S f + (1-\alpha) y` stands still, at :math:`f = (1-\alpha)(I - \alpha S)^{-1} y`.
 
     Parameters
@@ -36,7 +36,7 @@ class LLGC(LabelledProblem):
     labels : array of n
         Numbers or names; -1 (or None among names) for unknown.
     confidence : float or array of n
-        How sure the given labels are, between 0 (every class alike) and 1.
+        How sure the given labels are, between 0 (all classes alike) and 1.
     alpha : float
         Between 0 and 1: how much of a row comes from its neighbours.
 
@@ -59,10 +59,6 @@ class LLGC(LabelledProblem):
     )
     adjustable = ("alpha",)
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "alpha", as_fraction(self.alpha, "alpha"))
-
     def variables(self) -> dict[str, cp.Variable]:
         """The scores, one column per class."""
         return {"f": cp.Variable(self.Y.shape, name="f")}
@@ -76,11 +72,6 @@ class LLGC(LabelledProblem):
         """None."""
         return {}
 
-    @property
-    def mu(self) -> float:
-        """What a unit of misfit to the labels costs against a unit of roughness."""
-        return (1 - self.alpha) / self.alpha
-
     @cached_property
     def program(self) -> SpecialProgram:
         """The linear system it is equal to."""
@@ -92,6 +83,15 @@ class LLGC(LabelledProblem):
             not_linear="its objective is quadratic, and labels are fitted, not enforced",
             suits_solvers=False,
         )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "alpha", as_fraction(self.alpha, "alpha"))
+
+    @property
+    def mu(self) -> float:
+        """The cost of a unit of misfit to the labels, relative to a unit of roughness."""
+        return (1 - self.alpha) / self.alpha
 
     def learnt(self, values: Arrays) -> Learnt:
         """The scores; propagation within the graph and into it, αS and I, is claim 2 of Wang et al. (2012)."""

@@ -12,7 +12,7 @@ from .harmonic import Harmonic
 
 
 def certify_harmonic(program: Harmonic, point: Mapping[str, np.ndarray], duals: Mapping[str, Any]) -> Certificate:
-    """Bound the distance to the solution, and the gap to the optimum, by what is not smooth at unknown points."""
+    """Bound the distance to the solution, and the gap to the optimum, by the residual at unknown points."""
     f, epsilon = point["f"], float(np.finfo(float).eps)
     kept = program.kept(f)
     unknown, smooth = program.extension.unknown, program.L @ kept

@@ -20,7 +20,7 @@ from ...numerics.eigenpairs import InOrder
 from ...numerics.matrices import as_dense
 from ..shared.springs import Springs
 
-# Below this share of the largest value what conjugate gradients leave is noise.
+# Below this share of the largest value the result of conjugate gradients is noise.
 FAINT = 1e-9
 # Steps by which labels are spread to far points, and the relative change at which they stand still.
 MOST_STEPS = 2000
@@ -37,10 +37,10 @@ class Smoothing(Springs):
     def solution(self) -> np.ndarray:
         """Return the solution.
 
-        Conjugate gradients stop where what is left is faint against the whole, and by then have not come to points
-        that are many edges from any label. What arrives there is fainter still, but it decides to which class such a
-        point belongs. So where that happens labels are spread step by step, which adds up positive terms only and
-        leaves every entry with digits of its own.
+        Conjugate gradients stop where the residual is faint against the whole, and by then have not reached points
+        that are many edges away from any label. What arrives there is fainter still, but it decides the class of such
+        a point. Where that happens, labels are spread step by step: that adds up positive terms only, so every entry
+        is accurate relative to its own size.
         """
         f = self.spread(self.Y)
         if self._extension.method == "factorisation" or not self.is_contraction:

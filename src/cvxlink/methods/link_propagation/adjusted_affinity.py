@@ -31,8 +31,8 @@ def adjusted_affinity(graph: Graph, F: np.ndarray | PropagatedLinks) -> Adjustme
     For weights in [0, 1] and F in [−1, 1] the result is in [0, 1] too. Propagated links stay in [−1, 1] where degrees
     are alike; near points of unlike degree they can leave it. They are clipped then, and a warning counts them.
 
-    Of links that are kept as a sum of products only those between neighbours, and the strongest of each linked point,
-    are looked at, and the result is sparse.
+    Of links that are kept as a sum of products, only those between neighbours and the strongest of each linked point
+    are used, and the result is sparse.
     """
     graph.require_unit_weights("equation (9) adjusts affinities between 0 and 1")
     if isinstance(F, PropagatedLinks):

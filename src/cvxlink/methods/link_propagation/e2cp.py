@@ -31,8 +31,8 @@ class E2CP(PropagatingProblem):
 
     .. math:: F = (1-\alpha)^2 (I - \alpha S)^{-1} Y (I - \alpha S)^{-1}, \qquad S = I - \bar L .
 
-    SRCP has neither the factor on the second term (there ½) nor the third one, which makes F smooth along rows and
-    columns at once. F then raises or lowers the affinity (equation (9) of the paper on SRCP), and spectral clustering
+    SRCP has the factor ½ on the second term, and lacks the third, which makes F smooth along rows and columns at
+    once. F then raises or lowers the affinity (equation (9) of the paper on SRCP), and spectral clustering
     follows.
 
     Parameters
@@ -56,10 +56,6 @@ class E2CP(PropagatingProblem):
     about = replace(PropagatingProblem.about, paper="lu2010", program="quadratic", form="quadratic")
     adjustable = ("alpha",)
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "alpha", as_fraction(self.alpha, "alpha"))
-
     def variables(self) -> dict[str, cp.Variable]:
         """The propagated links."""
         return {"F": cp.Variable((self.graph.n, self.graph.n), name="F")}
@@ -76,17 +72,21 @@ class E2CP(PropagatingProblem):
         """None."""
         return {}
 
+    @cached_property
+    def program(self) -> SpecialProgram:
+        """The matrix equation it is equal to."""
+        return self.propagating(TwoSided(self.L, self.links.matrix, self.mu), TwoPasses(), Factored())
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "alpha", as_fraction(self.alpha, "alpha"))
+
     @property
     def mu(self) -> float:
-        """What a unit of misfit to the links costs against a unit of roughness."""
+        """The cost of a unit of misfit to the links, relative to a unit of roughness."""
         return (1 - self.alpha) / self.alpha
 
     @property
     def inverse_mu(self) -> float:
         """1/μ."""
         return 1 / self.mu
-
-    @cached_property
-    def program(self) -> SpecialProgram:
-        """The matrix equation it is equal to."""
-        return self.propagating(TwoSided(self.L, self.links.matrix, self.mu), TwoPasses(), Factored())

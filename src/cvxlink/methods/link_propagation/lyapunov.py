@@ -21,7 +21,7 @@ import scipy.sparse as sp
 
 from ...numerics.eigenpairs import norm_bound
 
-# A sparse product costs about as much an entry as a dense one of so many entries.
+# Above this share of nonzero entries a dense product is faster.
 DENSE_IS_FASTER = 0.05
 # Rows of a matrix that are worked on at once: few enough to stay in the cache.
 CHUNK = 128
@@ -39,7 +39,7 @@ class Lyapunov:
         Symmetric.
     mu : float
     eigenpairs : function
-        Returns all eigenvalues of L and its eigenvectors as columns; they are computed once a graph.
+        Returns all eigenvalues of L and its eigenvectors as columns; they are computed once per graph.
     is_contraction : bool
         Whether no eigenvalue of I − L is outside [−1, 1], as spreading needs.
     """
@@ -84,7 +84,7 @@ class Lyapunov:
 
     @cached_property
     def _quick(self) -> Any:
-        """L as its products with dense matrices are fast."""
+        """L in the format whose products with dense matrices are fast."""
         return self.L.toarray() if self.L.nnz > DENSE_IS_FASTER * self.n**2 else self.L
 
     def smoothed(self, F: np.ndarray) -> np.ndarray:

@@ -14,7 +14,7 @@ from ..shared.strongly_convex import certify_strongly_convex
 from .lyapunov import Lyapunov
 from .two_sided import TwoSided
 
-# Random vectors, and by how much the square of a norm that they show is taken for too small.
+# The number of random vectors, and the factor by which they may underrate the square of a norm.
 VECTORS, UNDERRATED = 20, 10.0
 
 

@@ -1,9 +1,8 @@
 r"""Routes to propagated links.
 
-Three of them solve the Lyapunov equation :math:`(\mu I + L)F + F(\mu I + L) = 2\mu Y` of
-symmetric propagation (SRCP).
+Three of them solve the Lyapunov equation :math:`(\mu I + L)F + F(\mu I + L) = 2\mu Y` of symmetric propagation (SRCP).
 
-*eigen*: with :math:`L = V \Lambda V^\top` the equation falls apart into one scalar equation an entry,
+*eigen*: with :math:`L = V \Lambda V^\top` the equation splits into one scalar equation per entry,
 
 .. math:: F = V \Bigl[ \frac{2\mu}{2\mu + \lambda_i + \lambda_j} (V^\top Y V)_{ij} \Bigr] V^\top .
 
@@ -41,11 +40,11 @@ from .two_sided import TwoSided
 
 # F and V are dense: 1.8 GB each at this order.
 LARGEST = 15_000
-# Beyond this order they are taken only if they are asked for: half a minute, and a gigabyte.
+# Beyond this order they are formed only on request: half a minute, and a gigabyte.
 LARGEST_BY_CHOICE = 5000
 LARGEST_WRITTEN_OUT = 64
 MOST_ITERATIONS = 100_000
-# What the polynomials may be off, as a share of the accuracy asked for.
+# The error allowed to the polynomials, as a share of the requested accuracy.
 FAINTER = 1e-3
 
 
@@ -55,13 +54,13 @@ class DenseLinks(Route):
     largest = LARGEST
 
     def refuses(self, equation: Any) -> str | None:
-        """Return what is in the way."""
+        """Return why the route does not apply, if it does not."""
         if equation.n > self.largest:
             return f"{equation.n} points are too many for a dense matrix of propagated links (at most {self.largest})"
         return None
 
     def suits(self, equation: Any) -> bool:
-        """Whether dense matrices are no burden."""
+        """Whether the dense matrices are small enough to be chosen by default."""
         return equation.n <= LARGEST_BY_CHOICE
 
 
@@ -81,7 +80,7 @@ class LyapunovRoute(DenseLinks):
 
 
 class Eigen(LyapunovRoute):
-    """One eigendecomposition, then a division an entry."""
+    """One eigendecomposition, then one division per entry."""
 
     name = "eigen"
     why = "one eigendecomposition of the Laplacian, which serves every mu and every set of links on the graph"
@@ -107,7 +106,7 @@ class Spreading(LyapunovRoute):
     why = "information spreads over rows and columns until it no longer moves"
 
     def refuses(self, equation: Lyapunov) -> str | None:
-        """Return what is in the way."""
+        """Return why the route does not apply, if it does not."""
         refusal = super().refuses(equation)
         if refusal is None and not equation.is_contraction:
             return "it need not converge without the normalised Laplacian; use normalized=True"
@@ -161,7 +160,7 @@ class TwoPasses(DenseLinks, LinearEquation):
 
 
 class Factored(Route):
-    """Links: the matrix as a short sum of products, of which only what is near is looked at."""
+    """Links: the matrix as a short sum of products, of which only entries of near pairs are computed."""
 
     name = "factored"
     why = (
@@ -170,14 +169,14 @@ class Factored(Route):
     )
 
     def refuses(self, equation: Lyapunov | TwoSided) -> str | None:
-        """Return what is in the way."""
+        """Return why the route does not apply, if it does not."""
         if expected_degree(equation.high, equation.pole, self._wanted(equation, None)) > MOST_PRODUCTS / 2:
             return f"mu = {equation.mu:g} is too small against the Laplacian for polynomials of a moderate degree"
         largest = largest_component(equation.Y)
         if largest > LARGEST_COMPONENT:
             return (
-                f"its links join {largest} points in one piece, and all eigenvectors of a piece are needed; up to "
-                f"{LARGEST_COMPONENT} can be taken, so give fewer links"
+                f"its links join {largest} points in one piece, and all eigenvectors of a piece are needed; "
+                f"at most {LARGEST_COMPONENT} are possible, so give fewer links"
             )
         return None
 
@@ -188,7 +187,7 @@ class Factored(Route):
         return max(1e-13, FAINTER * min(1.0, equation.mu) * (DEFAULT_ACCURACY if accuracy is None else accuracy))
 
     def run(self, equation: Lyapunov | TwoSided, settings: Settings) -> Attempt:
-        """Compute what is near."""
+        """Compute the entries of near pairs."""
         start = perf_counter()
         wanted = self._wanted(equation, settings.accuracy)
         terms = Separable.of(equation.response, equation.high, equation.pole, wanted)

@@ -47,8 +47,8 @@ class SRCP(PropagatingProblem):
     normalized : bool
         Use the normalised Laplacian L̄ (the paper's choice) or L = D − W.
     mu : float
-        What a unit of misfit to the links costs against a unit of roughness; 0.2 in the paper. The smaller, the farther
-        links spread, and the fainter.
+        The cost of a unit of misfit to the links, relative to a unit of roughness; 0.2 in the paper. The smaller it is,
+        the farther and the fainter links spread.
 
     References
     ----------
@@ -59,15 +59,6 @@ class SRCP(PropagatingProblem):
 
     about = replace(PropagatingProblem.about, paper="fu2011", equation="3", program="quadratic", form="quadratic")
     adjustable = ("mu",)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        mu = as_positive(self.mu, "mu")
-        if not LEAST_MU <= mu <= 1 / LEAST_MU:
-            raise InvalidInput(
-                f"mu must be between {LEAST_MU:g} and {1 / LEAST_MU:g}, not {mu:g}: beyond, one term is lost"
-            )
-        object.__setattr__(self, "mu", mu)
 
     def variables(self) -> dict[str, cp.Variable]:
         """The propagated links."""
@@ -94,3 +85,12 @@ class SRCP(PropagatingProblem):
             is_contraction=self.normalized,  # the eigenvalues of L̄ are between 0 and 2
         )
         return self.propagating(equation, Eigen(), Spreading(), Kronecker(), Factored())
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        mu = as_positive(self.mu, "mu")
+        if not LEAST_MU <= mu <= 1 / LEAST_MU:
+            raise InvalidInput(
+                f"mu must be between {LEAST_MU:g} and {1 / LEAST_MU:g}, not {mu:g}: beyond, rounding loses one term"
+            )
+        object.__setattr__(self, "mu", mu)

@@ -40,6 +40,6 @@ class DefiniteKernel:
         if added < lack:
             raise InvalidInput(
                 f"the kernel is not positive definite: its least eigenvalue is {least:.3g}, its largest {most:.3g}, "
-                f"and at least {lack:.3g} is missing on the diagonal; jitter='smallest' adds that"
+                f"so add at least {lack:.3g} to its diagonal, as jitter='smallest' does"
             )
         return cls(kernel + added * np.eye(len(kernel)), added, least)

@@ -81,9 +81,9 @@ class MinKL(Problem):
     must_noise, cannot_noise : likewise
         The standard deviations ε of the observations, instead of bounds.
     jitter : None, "smallest" or a number
-        What is added to the diagonal of a kernel that is not positive definite: nothing (it is refused), the least that
-        makes it so, or the number. ``explain()`` says how much it was: as much as the diagonal itself means that the
-        affinity was no kernel to begin with.
+        What is added to the diagonal of a kernel that is not positive definite. None refuses such a kernel, "smallest"
+        adds the least that makes it positive definite, and a number is added as it is. ``explain()`` says how much was
+        added. As much as the diagonal itself means that the affinity was not a kernel to begin with.
     algorithm : "auto", "A" or "B"
         How an affinity is made for spectral clustering. A, for two clusters: max(0, K̄) with all links. B, for more,
         where "not the same" no longer means "the opposite": K̄ from the must-links alone, then one cannot-link at a time
@@ -91,8 +91,8 @@ class MinKL(Problem):
 
     Notes
     -----
-    ``duals["must"]`` and ``duals["cannot"]`` are −λ, one a link in the order of ``links.must`` and ``links.cannot``;
-    what is zero but for rounding does not bind.
+    ``duals["must"]`` and ``duals["cannot"]`` are −λ, one per link in the order of ``links.must`` and
+    ``links.cannot``. A link whose multiplier is zero, up to rounding, does not bind.
 
     ``solution.affinity`` does not know the number of clusters and is that of algorithm A under "auto"; what
     ``cluster(k)`` uses is ``solution.affinity_for(k)``.
@@ -218,13 +218,6 @@ class MinKL(Problem):
         """The prior kernel K, with the jitter."""
         return self._definite.matrix
 
-    @property
-    def remarks(self) -> tuple[str, ...]:
-        """The jitter, if there is any."""
-        added, least = self._definite.jitter, self._definite.least
-        text = f"jitter {added:.2e} on the diagonal: the least eigenvalue of the kernel is {least:.2e}"
-        return (text,) if added else ()
-
     @cached_property
     def precision(self) -> np.ndarray:
         """The inverse K⁻¹ of the prior; only CVXPY needs it."""
@@ -233,7 +226,7 @@ class MinKL(Problem):
 
     @cached_property
     def levels(self) -> tuple[np.ndarray, np.ndarray]:
-        """The bounds α and β, or the noise ε_m and ε_c, one a link."""
+        """The bounds α and β, or the noise ε_m and ε_c, one per link."""
         mode = "noise" if self.is_soft else "bound"
         must, cannot = (
             on_links(getattr(self, f"{kind}_{mode}"), pairs, f"{kind}_{mode}") if len(pairs) else np.zeros(0)
@@ -274,7 +267,14 @@ class MinKL(Problem):
             return Nearness(self.prior, U, groups, weights=1 / levels**2)
         return Nearness(self.prior, U, groups, bounds=levels)
 
-    # ------------------------------------------------------------------ what is made of it
+    # ------------------------------------------------------------------ how it reads, and what is made of it
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """The jitter, if there is any."""
+        added, least = self._definite.jitter, self._definite.least
+        text = f"jitter {added:.2e} on the diagonal: the least eigenvalue of the kernel is {least:.2e}"
+        return (text,) if added else ()
 
     def learnt(self, values: Arrays) -> Learnt:
         """The new kernel, and the affinity of algorithm A or B."""
@@ -289,7 +289,7 @@ class MinKL(Problem):
         return np.maximum(self._one_cannot_link_at_a_time(), 0)
 
     def _one_cannot_link_at_a_time(self) -> np.ndarray:
-        r"""Return the entrywise least of kernels, each the nearest to that of the must-links with one cannot-link.
+        r"""Return the entrywise least of kernels, one per cannot-link, each nearest to that of the must-links.
 
         With v = K^m u and g = uᵀK^m u one more link is a rank-one update :math:`K^m - c\,vv^\top`: c = 1/(ε² + g) for
         an observation; for a bound β < g it is (g − β)/g², which makes uᵀK̄u = β.

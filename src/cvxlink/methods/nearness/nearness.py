@@ -10,8 +10,8 @@ For fixed multipliers λ ≥ 0 of the bounds the Lagrangian is least at
 
 .. math:: \varphi(\lambda) = n + \log\det(I + \Lambda^{1/2} G \Lambda^{1/2}) - a^\top\lambda, \qquad G = U^\top K U .
 
-So bounds make a concave program in as many unknowns as there are links, and weights w (λ = w, no bounds) make no
-program at all: the optimum is :math:`n + \log\det(I + \Lambda^{1/2} G \Lambda^{1/2})`, at a :math:`\bar K` in closed
+So bounds make a concave program with one unknown per link. With weights w instead (λ = w, no bounds) nothing is left
+to optimise: the optimum is :math:`n + \log\det(I + \Lambda^{1/2} G \Lambda^{1/2})`, at a :math:`\bar K` in closed
 form.
 
 Everything is done on the factor R of :math:`G = R^\top R`, with at most as many rows as there are linked points:
@@ -36,7 +36,7 @@ EPSILON = float(np.finfo(float).eps)
 
 @dataclass(frozen=True, eq=False)
 class Nearness:
-    """The program as data: either ``bounds`` a or ``weights`` w are given, one a link."""
+    """The program as data: either ``bounds`` a or ``weights`` w are given, one per link."""
 
     prior: np.ndarray
     U: sp.csc_array
@@ -87,7 +87,7 @@ class Nearness:
         return self.prior - half.T @ half
 
     def bound(self, multipliers: np.ndarray) -> float:
-        """Return a number that no feasible point goes below, for any multipliers; −∞ where rounding leaves none."""
+        """Return a lower bound on the optimum, for any multipliers; −∞ where rounding leaves none."""
         try:
             V, logarithm = shrunk(self.R, multipliers)
         except np.linalg.LinAlgError:
@@ -100,7 +100,7 @@ class Nearness:
         return self.n + logarithm - cost - 4 * EPSILON * (rounding + logarithm + cost)
 
     def rounding(self, eigenvalues: np.ndarray) -> float:
-        """Return what rounding can make of the value at a kernel with these eigenvalues."""
+        """Return a bound on the rounding error of the value at a kernel with these eigenvalues."""
         if eigenvalues[0] <= 0:
             return np.inf
         inverses = float((1 / eigenvalues).sum())

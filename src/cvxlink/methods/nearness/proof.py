@@ -55,7 +55,7 @@ def certify_nearness(program: Nearness, point: Mapping[str, np.ndarray], duals: 
 
 
 def _multipliers(program: Nearness, duals: Mapping[str, Any]) -> np.ndarray | None:
-    """Return λ ≥ 0, one a link, from multipliers in our convention, which are −λ; None where any is missing."""
+    """Return λ ≥ 0, one per link, from multipliers in our convention, which are −λ; None where any is missing."""
     multipliers = np.zeros(program.n_links)
     for name, group in program.groups.items():
         size = group.stop - group.start
@@ -71,5 +71,5 @@ def _multipliers(program: Nearness, duals: Mapping[str, Any]) -> np.ndarray | No
 
 
 def always_feasible(program: Nearness, status: Status) -> str:
-    """Return what shows the verdict INFEASIBLE to be wrong."""
+    """Return why the verdict INFEASIBLE is wrong."""
     return "a small enough multiple of the prior satisfies all bounds" if status is Status.INFEASIBLE else ""

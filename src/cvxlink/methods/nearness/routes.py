@@ -36,12 +36,12 @@ class DualNewton(Route):
 
     name = "dual"
     iterates = True
-    why = "one unknown per link, and algebra of that size only"
+    why = "one unknown per link, and linear algebra of that size only"
 
     def refuses(self, data: Nearness) -> str | None:
-        """Return what is in the way."""
+        """Return why the route does not apply, if it does not."""
         if data.bounds is None:
-            return "it has no bounds, and so no multipliers; it has a closed form"
+            return "it has noise instead of bounds, so it has no multipliers; it has a closed form"
         if data.n_links > MOST_LINKS:
             return f"{data.n_links} links are too many for dense algebra (at most {MOST_LINKS})"
         return None
@@ -111,7 +111,7 @@ class ClosedForm(Route):
     why = "the optimum is known: the covariance of a Gaussian process after noisy observations"
 
     def refuses(self, data: Nearness) -> str | None:
-        """Return what is in the way."""
+        """Return why the route does not apply, if it does not."""
         if data.weights is None:
             return "it has bounds; the closed form is for noise"
         return None

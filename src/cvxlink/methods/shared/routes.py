@@ -1,4 +1,4 @@
-"""Solving the linear equation that a quadratic is equal to."""
+"""Solve a quadratic program by its linear equation."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ...solvers.route import Attempt, Route, Settings
 
 
 class LinearEquation(Route):
-    """Solve the equation the quadratic is equal to."""
+    """Solve the linear equation of a quadratic program."""
 
     def run(self, data: Any, settings: Settings) -> Attempt:
         """Solve it."""

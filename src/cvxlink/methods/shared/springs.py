@@ -1,4 +1,4 @@
-"""Values on a graph, each point of which hangs by a spring on what is known about it."""
+"""Values on a graph, where a spring ties each point to what is known about it."""
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@ r"""The nearest matrix with some entries given.
 
 .. math:: \min_A\ \|A - W\|_F^2 \quad\text{s.t.}\quad A_{ij} = t_{ij} \text{ on given pairs} .
 
-The entries do not know of one another: those that are given are put in their places and the others stay. What the
-given ones cost, :math:`2\sum (t_{ij} - w_{ij})^2`, no feasible A can avoid.
+The entries are independent of one another: the given ones are replaced and the others stay. No feasible A can avoid the
+cost of the given ones, :math:`2\sum (t_{ij} - w_{ij})^2`.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ import scipy.sparse as sp
 
 @dataclass(frozen=True, eq=False)
 class FixedEntries:
-    """The program as data: a symmetric matrix, and by the name of a constraint pairs and the entry they shall have."""
+    """The program as data: a symmetric matrix, and for each constraint its pairs and the entry given for them."""
 
     W: sp.csr_array
     given: dict[str, tuple[np.ndarray, float]]
 
     def solution(self) -> sp.csr_array:
-        """Return W with the given entries in their places."""
+        """Return W with the given entries replaced."""
         return sp.csr_array(self.replaced(sp.lil_array(self.W)))
 
     def replaced(self, A: Any) -> Any:

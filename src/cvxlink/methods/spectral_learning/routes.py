@@ -1,4 +1,4 @@
-"""The route to nearest matrices: entries put in their places."""
+"""The route to nearest matrices: given entries are replaced."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from .fixed_entries import FixedEntries
 
 
 class Replacement(Route):
-    """Put the given entries in their places."""
+    """Replace the given entries."""
 
     name = "projection"
-    why = "given entries are put in their places, the others stay"
+    why = "given entries are replaced, the others stay"
 
     def run(self, data: FixedEntries, settings: Settings) -> Attempt:
-        """Put them there."""
+        """Replace them."""
         start = perf_counter()
         A = data.solution()
-        return Attempt(Status.OPTIMAL, "entries put in their places", {"A": A}, solve_seconds=perf_counter() - start)
+        return Attempt(Status.OPTIMAL, "given entries replaced", {"A": A}, solve_seconds=perf_counter() - start)

@@ -28,16 +28,16 @@ class SL(LinkedProblem):
     .. math:: \min_A\ \|A - W\|_F^2 \quad\text{s.t.}\quad A_{ij} = 1 \text{ on } \mathcal{M},\quad
               A_{ij} = 0 \text{ on } \mathcal{C} .
 
-    The nearest affinity in which must-linked points are as alike as can be and cannot-linked ones not at all: those
-    entries are put in their places, nothing is propagated. Spectral clustering of A follows, with the normalisation
-    that all methods here share; Kamvar et al. add to the diagonal instead, which is that of L = D − A.
+    The nearest affinity in which must-linked points are as similar as possible and cannot-linked points not at all:
+    those entries are replaced, and nothing is propagated. Spectral clustering of A follows, with the normalisation that
+    all methods here share; Kamvar et al. add to the diagonal instead, which corresponds to L = D − A.
 
     Parameters
     ----------
     graph : Graph
         Weights between 0 and 1.
     links : Links
-        No pair may be both; what follows from chains of links is not looked at.
+        No pair may be both; what follows from chains of links is ignored.
 
     References
     ----------
@@ -54,13 +54,6 @@ class SL(LinkedProblem):
         cluster="spectral",
     )
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.graph.require_unit_weights("SL sets affinities to 0 and 1")
-        both = set(map(tuple, self.links.must.tolist())) & set(map(tuple, self.links.cannot.tolist()))
-        if both:
-            raise InconsistentLinks(min(both), min(both))
-
     def variables(self) -> dict[str, cp.Variable]:
         """The affinity."""
         return {"A": cp.Variable((self.graph.n, self.graph.n), symmetric=True, name="A")}
@@ -75,7 +68,7 @@ class SL(LinkedProblem):
 
     @cached_property
     def program(self) -> SpecialProgram:
-        """Entries that are given, put in their places."""
+        """Given entries, which are replaced."""
         given = {"must": (self.links.must, 1.0), "cannot": (self.links.cannot, 0.0)}
         return SpecialProgram(
             self,
@@ -85,6 +78,13 @@ class SL(LinkedProblem):
             not_linear="its objective is quadratic",
             suits_solvers=False,
         )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.graph.require_unit_weights("SL sets affinities to 0 and 1")
+        both = set(map(tuple, self.links.must.tolist())) & set(map(tuple, self.links.cannot.tolist()))
+        if both:
+            raise InconsistentLinks(min(both), min(both))
 
     def learnt(self, values: Arrays) -> Learnt:
         """The affinity that was found; what a solver left below zero counts as zero."""

@@ -39,7 +39,7 @@ class SpectralTransform(LinkedGraphProblem):
 
     @cached_property
     def agreement(self) -> np.ndarray:
-        """The vector a: what one unit of each eigenvector's kernel agrees with the links."""
+        """The vector a: how much the kernel of each eigenvector agrees with the links."""
         V = self.spectrum[1]
         return np.einsum("ni,ni->i", V, self.links.matrix @ V)
 

@@ -17,7 +17,7 @@ from ...programs.declared import SpecialProgram
 from .base import SpectralTransform
 from .search import OneUnknown, Search
 
-# Where the shift is looked for.
+# The interval that is searched for the shift.
 INTERVAL = (1e-6, 1e4)
 
 
@@ -61,6 +61,15 @@ class GaussianField(SpectralTransform):
         """The shift keeps the kernel positive."""
         return {"positive": epsilon >= 0}
 
+    @cached_property
+    def program(self) -> SpecialProgram:
+        """A function of one number, searched, without a proof that nothing is better."""
+        return SpecialProgram(self, OneUnknown("epsilon", self._alignment, INTERVAL), (Search(),))
+
+    def _alignment(self, epsilon: float) -> float:
+        mu = 1 / (self.spectrum[0] + epsilon)
+        return float(self.agreement @ mu) / float(np.linalg.norm(self.norm_root @ mu))
+
     @property
     def tex(self) -> Mapping[str, str]:
         """LaTeX of the program."""
@@ -69,15 +78,6 @@ class GaussianField(SpectralTransform):
             r" \quad K = \sum_i (\lambda_i + \varepsilon)^{-1} v_i v_i^\top",
             "positive": r"\varepsilon \ge 0",
         }
-
-    @cached_property
-    def program(self) -> SpecialProgram:
-        """A function of one number, searched; there is no proof that nothing is better."""
-        return SpecialProgram(self, OneUnknown("epsilon", self._alignment, INTERVAL), (Search(),))
-
-    def _alignment(self, epsilon: float) -> float:
-        mu = 1 / (self.spectrum[0] + epsilon)
-        return float(self.agreement @ mu) / float(np.linalg.norm(self.norm_root @ mu))
 
     def learnt(self, values: Arrays) -> Learnt:
         """The kernel with the shift that was found."""

@@ -56,7 +56,7 @@ class Search(Route):
             print(f"{data.variable} = {np.exp(found):.6g}, objective {-cost(found):.10g}")
         reason = f"searched between {np.exp(first):g} and {np.exp(last):g}"
         if min(found - first, last - found) < (last - first) / GRID:
-            reason += f"; the best {data.variable} is at that end, and further out the objective may be better still"
+            reason += f"; the best {data.variable} is at an end of that range, so the objective may be better beyond it"
         values = {data.variable: np.asarray(np.exp(found))}
         seconds = perf_counter() - start
         return Attempt(Status.OPTIMAL, reason, values, {}, solve_seconds=seconds, iterations=int(refined.nfev))
