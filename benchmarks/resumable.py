@@ -80,7 +80,10 @@ def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 
 
 def bold_best(cells: list[str], values: Iterable[float]) -> list[str]:
-    """Mark the cells with the largest value, as far as printed digits tell: "0.94±0.01" ties with "0.94±0.03"."""
+    """Mark the cells with the largest value, as far as printed digits tell: "0.94±0.01" ties with "0.94±0.03".
+
+    Nothing is marked where all of them tie.
+    """
     values = list(values)
     finite = [k for k, value in enumerate(values) if math.isfinite(value)]
     if not finite:
@@ -90,7 +93,7 @@ def bold_best(cells: list[str], values: Iterable[float]) -> list[str]:
         return re.match(r"-?[\d.]*", cells[k])[0]
 
     best = printed(max(finite, key=lambda k: values[k]))
-    return [
-        cell if k not in finite or printed(k) != best else f"**{best}**{cell[len(best) :]}"
-        for k, cell in enumerate(cells)
-    ]
+    winners = [k for k in finite if printed(k) == best]
+    if 1 < len(winners) == len(cells):
+        return cells
+    return [f"**{best}**{cell[len(best) :]}" if k in winners else cell for k, cell in enumerate(cells)]

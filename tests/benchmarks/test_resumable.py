@@ -56,6 +56,7 @@ def test_the_best_cells_of_a_row_are_bold():
     cells = ["0.941±0.00, 3%", "0.94±0.01, 2%", "0.94±0.03, 9%", "time limit", "-0.94±0.00"]
     values = [0.9409, 0.944, 0.936, float("nan"), -0.94]
     assert bold_best(cells, values) == [cells[0], "**0.94**±0.01, 2%", "**0.94**±0.03, 9%", *cells[3:]]
+    assert bold_best(["0.00±0.01", "0.00±0.00"], [0.001, 0.0]) == ["0.00±0.01", "0.00±0.00"]
     assert bold_best(["not run"], [float("nan")]) == ["not run"]
 
 
