@@ -79,6 +79,13 @@ def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     return "\n".join("| " + " | ".join(row) + " |" for row in (head, ["---"] * len(head), *rows))
 
 
+def bold_least(rows: list[list[str]], column: int) -> list[list[str]]:
+    """Mark the cell with the least number of a column; cells that hold none, as "> 60" or "stopped", do not count."""
+    cells = [row[column] for row in rows]
+    values = [-float(cell) if re.fullmatch(r"[\d.]+", cell) else math.nan for cell in cells]
+    return [[*row[:column], cell, *row[column + 1 :]] for row, cell in zip(rows, bold_best(cells, values), strict=True)]
+
+
 def bold_best(cells: list[str], values: Iterable[float]) -> list[str]:
     """Mark the cells with the largest value, as far as printed digits tell: "0.94±0.01" ties with "0.94±0.03".
 

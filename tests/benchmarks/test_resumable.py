@@ -9,7 +9,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 
-from resumable import FINDING, KEPT, Cells, bold_best, table, write_report
+from resumable import FINDING, KEPT, Cells, bold_best, bold_least, table, write_report
 
 SETTINGS, FIELDS = {"graph": {"k": 20}}, ("data", "trial")
 
@@ -58,6 +58,11 @@ def test_the_best_cells_of_a_row_are_bold():
     assert bold_best(cells, values) == [cells[0], "**0.94**±0.01, 2%", "**0.94**±0.03, 9%", *cells[3:]]
     assert bold_best(["0.00±0.01", "0.00±0.00"], [0.001, 0.0]) == ["0.00±0.01", "0.00±0.00"]
     assert bold_best(["not run"], [float("nan")]) == ["not run"]
+
+
+def test_the_least_number_of_a_column_is_bold():
+    rows = [["a", "0.31", "x"], ["b", "0.050", ""], ["c", "> 0.01", ""], ["d", "", "stopped"]]
+    assert bold_least(rows, 1) == [rows[0], ["b", "**0.050**", ""], *rows[2:]]
 
 
 def test_tables_are_markdown():
