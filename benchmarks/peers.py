@@ -161,7 +161,7 @@ def why_missing(peer: Peer) -> str | None:
     try:
         version(peer.package)
     except PackageNotFoundError:
-        return f"{peer.package} is not there; `pip install {peer.package}`"
+        return f"{peer.package} is not installed; `pip install {peer.package}` adds it"
     X, y = points("iris")
     try:
         peer.cluster(Task(X, y, cl.Links.sample(y, n_links=20, random_state=99), 0))

@@ -213,7 +213,8 @@ def plots(cells: Cells) -> None:
         axes.set_ylabel("seconds" if part == "pcp" else "seconds to solve and certify")
         axes.set_title("PCP (triangles: stopped for time or memory)" if part == "pcp" else "Methods at many points")
         axes.grid(True, which="both", alpha=0.3)
-        axes.legend()
+        if axes.lines:
+            axes.legend()
         figure.tight_layout()
         figure.savefig(cells.path.with_name(f"{cells.path.stem}_{part}.png"), dpi=110)
         plt.close(figure)
