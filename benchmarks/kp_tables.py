@@ -2,13 +2,14 @@
 
     CVXLINK_DATA=… python benchmarks/kp_tables.py --trials 5
 
-The data (synthetic_control, usps0123, mnist0123) are looked for in the folder CVXLINK_DATA names, then on OpenML; Wine
-is scikit-learn's. Every finished cell is appended to docs/results/kp_tables.jsonl at once: interrupt it when you like,
-and the same command goes on where it stopped; more trials add to those there are, a larger --time-limit tries again
-what was stopped. The report and the plot are written at the end, and with --report from the cells there are.
+The data (synthetic_control, usps0123, mnist0123) are looked for in the folder that CVXLINK_DATA names, then on OpenML;
+Wine is scikit-learn's. Every finished cell is appended to docs/results/kp_tables.jsonl at once: interrupt it when you
+like, and the same command goes on where it stopped. More trials add to those that are there, and a larger --time-limit
+tries the stopped cells again. The page and its picture are written at the end; --report writes them from the cells that
+are there.
 
-One setting for all tables, above all GRAPH below. Seconds are the wall time of ``solve`` with reductions, the
-eigenvectors the method needs, and the certificate; without graph and k-means, as in the paper.
+All tables share one setting, above all GRAPH below. Seconds are the wall time of ``solve`` with reductions, the
+eigenvectors that the method needs, and the certificate, without graph and k-means, as in the paper.
 """
 
 from __future__ import annotations
@@ -369,11 +370,11 @@ def main() -> None:
     parser.add_argument("--tables", nargs="+", choices=TABLES, default=list(TABLES))
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS))
     parser.add_argument("--symmetrize", choices=("mutual", "mean", "union"), default=GRAPH["symmetrize"])
-    parser.add_argument("--time-limit", type=float, default=60.0, help="seconds a cell; what it stops is said so")
+    parser.add_argument("--time-limit", type=float, default=60.0, help="seconds per cell; stopped cells are marked")
     parser.add_argument(
         "--cells", type=Path, default=RESULTS / "kp_tables.jsonl", help="where finished cells are kept, and the report"
     )
-    parser.add_argument("--report", action="store_true", help="compute nothing, write the report")
+    parser.add_argument("--report", action="store_true", help="compute nothing, write the page")
     arguments = parser.parse_args()
     GRAPH["symmetrize"] = arguments.symmetrize
     settings = {"graph": GRAPH, "normalized": True, "scaling": None}

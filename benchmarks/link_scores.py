@@ -68,7 +68,7 @@ def compute(name: str, sigma: str | float, method: str, count: int, trial: int, 
     links = cl.Links.sample(y, n_links=count, random_state=1000 * trial + count)
     start = time.perf_counter()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", cl.LinkWarning)  # so few clusters as there are classes may be too few for links
+        warnings.simplefilter("ignore", cl.LinkWarning)  # the links may need more clusters than classes
         warnings.simplefilter("ignore", cl.ClippedWarning)
         solution = METHODS[method](graph, links).solve()
         seconds = time.perf_counter() - start
@@ -193,7 +193,7 @@ def main() -> None:
     parser.add_argument("--data", nargs="+", choices=DATA, default=list(DATA))
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS))
     parser.add_argument("--cells", type=Path, default=RESULTS / "link_scores.jsonl", help="where finished cells are")
-    parser.add_argument("--report", action="store_true", help="compute nothing, write the report")
+    parser.add_argument("--report", action="store_true", help="compute nothing, write the page")
     arguments = parser.parse_args()
     cells = Cells(arguments.cells, SETTINGS, ("data", "sigma", "method", "links", "trial"))
     try:

@@ -358,7 +358,7 @@ def main() -> None:
     parser.add_argument("--settings", nargs="+", choices=every, default=every)
     parser.add_argument("--methods", nargs="+", choices=sorted(methods), default=sorted(methods))
     parser.add_argument("--cells", type=Path, default=RESULTS / "uci_curves.jsonl", help="where finished cells are")
-    parser.add_argument("--report", action="store_true", help="compute nothing, write the reports")
+    parser.add_argument("--report", action="store_true", help="compute nothing, write the pages")
     arguments = parser.parse_args()
     cells = Cells(arguments.cells, SETTINGS, ("figure", "data", "setting", "method", "count", "trial"))
     try:
