@@ -190,8 +190,9 @@ def plot(cells: Cells, names: list[str]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--trials", type=int, choices=range(1, 1001), metavar="N", default=10)
-    parser.add_argument("--data", nargs="+", choices=DATA, default=list(DATA))
-    parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS))
+    parser.add_argument("--data", nargs="+", choices=DATA, default=list(DATA), metavar="NAME", help=", ".join(DATA))
+    names = "; ".join(METHODS)
+    parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS), metavar="NAME", help=names)
     parser.add_argument("--cells", type=Path, default=RESULTS / "link_scores.jsonl", help="where finished cells are")
     parser.add_argument("--report", action="store_true", help="compute nothing, write the page")
     arguments = parser.parse_args()
