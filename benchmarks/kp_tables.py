@@ -2,13 +2,14 @@
 
     CVXLINK_DATA=… python benchmarks/kp_tables.py --trials 5
 
-The data (synthetic_control, usps0123, mnist0123) are looked for in the folder CVXLINK_DATA names, then on OpenML; Wine
-is scikit-learn's. Every finished cell is appended to docs/results/kp_tables.jsonl at once: interrupt it when you like,
-and the same command goes on where it stopped; more trials add to those there are, a larger --time-limit tries again
-what was stopped. The report and the plot are written at the end, and with --report from the cells there are.
+The data (synthetic_control, usps0123, mnist0123) are looked for in the folder that CVXLINK_DATA names, then on OpenML;
+Wine is scikit-learn's. Every finished cell is appended to docs/results/kp_tables.jsonl at once: interrupt it when you
+like, and the same command goes on where it stopped. More trials add to those that are there, and a larger --time-limit
+tries the stopped cells again. The page and its picture are written at the end; --report writes them from the cells that
+are there.
 
-One setting for all tables, above all GRAPH below. Seconds are the wall time of ``solve`` with reductions, the
-eigenvectors the method needs, and the certificate; without graph and k-means, as in the paper.
+All tables share one setting, above all GRAPH below. Seconds are the wall time of ``solve`` with reductions, the
+eigenvectors that the method needs, and the certificate, without graph and k-means, as in the paper.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ from pathlib import Path
 import numpy as np
 
 import cvxlink as cl
-from resumable import RESULTS, Cells, work_through, write_report
+from resumable import RESULTS, Cells, bold_best, work_through, write_report
+from resumable import table as markdown
 
 GRAPH = {"n_neighbors": 10, "sigma": "mean", "symmetrize": "mutual", "connect": True}
 METHODS = {"KP": cl.KP, "PCP": cl.PCP, "Improved-order": cl.ImprovedOrder, "Gaussian-field": cl.GaussianField}
@@ -211,38 +213,63 @@ def run(cells: Cells, wanted: list[tuple[str, str, int, int]], limit: float) -> 
 # ---------------------------------------------------------------------- the report
 
 
-def summary(found: list[dict]) -> str:
-    scores = [cell["nmi"] for cell in found if "nmi" in cell]
-    if scores:
-        seconds = np.mean([cell["seconds"] for cell in found if "nmi" in cell])
-        return f"**{np.mean(scores):.2f}** ± {np.std(scores):.2f}, {seconds:.2f} s"
+def stopped(found: list[dict]) -> str:
+    """Say why a cell has no numbers."""
     limits = [cell["limit"] for cell in found if "limit" in cell]
     if limits:
-        return f"time limit ({max(limits):g} s)"
+        return f"> {max(limits):g}"
     return "failed" if found else "not run"
 
 
-def nmi_table(name: str, cells: Cells) -> str:
-    table = TABLES[name]
-    lines = ["| r | links | " + " | ".join(METHODS) + " |", "|" + " --- |" * (len(METHODS) + 2)]
+def beside(name: str, cells: Cells, what: str) -> str:
+    """Return a table of one quantity, computed and as the paper prints it."""
+    place = ("nmi", "deviation", "seconds").index(what)
+    printed = TABLES[name].printed
+    columns = {method: computed(cells, name, method, what) for method in METHODS}
+    rows = []
     for r in range(1, 11):
-        shown = []
-        for method in METHODS:
-            text = summary(cells.of(name, method, r))
-            if table.printed[method]:
-                nmi, sd, seconds = table.printed[method][r - 1]
-                text += f"<br>paper {nmi:.2f} ± {sd / 100:.3f}, {seconds:g} s"
-            shown.append(text)
-        lines.append(f"| {r} | {table.links(r)} | " + " | ".join(shown) + " |")
-    averages = []
-    for method in METHODS:
-        means = [curve for curve in mean_curve(cells, name, method) if np.isfinite(curve)]
-        text = f"**{np.mean(means):.3f}**" if len(means) == 10 else "—"
-        if method in table.averages:
-            text += f"<br>paper {table.averages[method][0]:.2f}, {table.averages[method][1]:g} s"
-        averages.append(text)
-    lines.append("| average | | " + " | ".join(averages) + " |")
-    return "\n".join(lines)
+        ours = [columns[method][r - 1] for method in METHODS]
+        shown = [f"{value:z.2f}" if np.isfinite(value) else "" for value in ours]
+        if what == "seconds":
+            shown = [cell or stopped(cells.of(name, method, r)) for cell, method in zip(shown, METHODS, strict=True)]
+        theirs = [printed[method][r - 1][place] if printed[method] else None for method in METHODS]
+        rows.append([str(TABLES[name].links(r)), *side_by_side(shown, ours, theirs, what)])
+    if what != "deviation":
+        ours = [float(np.mean(column)) for column in columns.values()]
+        shown = [f"{value:.{3 if what == 'nmi' else 2}f}" if np.isfinite(value) else "" for value in ours]
+        theirs = [TABLES[name].averages.get(method, (None, None))[what == "seconds"] for method in METHODS]
+        rows.append(["average", *side_by_side(shown, ours, theirs, what)])
+    return markdown(["links", *(cell for method in METHODS for cell in (method, "paper"))], rows)
+
+
+def computed(cells: Cells, name: str, method: str, what: str) -> list[float]:
+    """Return the mean of scores or seconds, or the deviation of scores, for r = 1 … 10."""
+    source, reduce = {"nmi": ("nmi", np.mean), "deviation": ("nmi", np.std), "seconds": ("seconds", np.mean)}[what]
+    found = ([cell[source] for cell in cells.of(name, method, r) if "nmi" in cell] for r in range(1, 11))
+    return [float(reduce(values)) if values else np.nan for values in found]
+
+
+def side_by_side(shown: list[str], ours: list[float], theirs: list[float | None], what: str) -> list[str]:
+    """Return computed and printed cells in turn; the paper prints deviations in hundredths."""
+    written = {"nmi": "{:.2f}", "deviation": "{:.3f}", "seconds": "{:g}"}[what]
+    scale = 100 if what == "deviation" else 1
+    paper = ["" if value is None else written.format(value / scale) for value in theirs]
+    shown = bold_best(shown, ours) if what == "nmi" else shown
+    return [cell for pair in zip(shown, paper, strict=True) for cell in pair]
+
+
+def nmi_tables(name: str, cells: Cells) -> str:
+    return f"""NMI, mean:
+
+{beside(name, cells, "nmi")}
+
+NMI, standard deviation:
+
+{beside(name, cells, "deviation")}
+
+Seconds:
+
+{beside(name, cells, "seconds")}"""
 
 
 def mean_curve(cells: Cells, table: str, method: str, what: str = "nmi") -> list[float]:
@@ -257,8 +284,8 @@ def rank_table(cells: Cells) -> str:
 
     lines = [line("links", [TABLES["VII"].links(r) for r in range(1, 11)]), "|" + " --- |" * 11]
     for method in PRINTED_RANKS:
-        lines.append(line(f"{method}, eigenvalues above 1e-6 of the largest", mean_curve(cells, "VII", method, "rank")))
-        lines.append(line(f"{method}, above machine precision", mean_curve(cells, "VII", method, "machine_rank")))
+        lines.append(line(f"{method}, above 1e-6", mean_curve(cells, "VII", method, "rank")))
+        lines.append(line(f"{method}, above rounding", mean_curve(cells, "VII", method, "machine_rank")))
         lines.append(line(f"{method}, paper", PRINTED_RANKS[method]))
     return "\n".join(lines)
 
@@ -274,29 +301,32 @@ def report(cells: Cells) -> None:
     counts = ", ".join(f"table {name}: {len(trials[name])}" for name in TABLES if trials[name])
     most, worst = max(map(len, trials.values())), max(gaps, default=float("nan"))
     path = cells.path.with_suffix(".md")
-    sections = [f"## Table {name}: {TABLES[name].title}\n\n{nmi_table(name, cells)}" for name in ("IV", "V", "VI")]
+    sections = [f"## Table {name}: {TABLES[name].title}\n\n{nmi_tables(name, cells)}" for name in ("IV", "V", "VI")]
     write_report(
         path,
-        f"""# The tables of the KP paper, computed again
+        f"""# The tables of the KP paper, computed again: NMI, seconds and ranks
 
-Made by `python benchmarks/kp_tables.py --trials {most}` on {os.cpu_count()} cores, Python
+Made by `CVXLINK_DATA=… python benchmarks/kp_tables.py --trials {most}` on {os.cpu_count()} cores, Python
 {platform.python_version()}, CVXPY {version("cvxpy")}, Clarabel {version("clarabel")}. Trials: {counts} (paper: 20).
 
-One setting for all tables and methods: {GRAPH["n_neighbors"]} nearest neighbours, *{GRAPH["symmetrize"]}* edges,
-weights exp(−d²/2σ²) with σ the average distance to the neighbours, components joined by the shortest edges; normalised
-Laplacian; features as they are. Links: r must-links a class and r cannot-links a pair of classes, drawn anew in each
-trial. Kernel k-means with 20 restarts, k the number of classes; NMI with the geometric mean. Each method by its default
-choice: KP and PCP by the interior-point route, improved-order by Clarabel with 200 eigenvectors, Gaussian-field by
-search.
+All tables and methods share one setting: {GRAPH["n_neighbors"]} nearest neighbours, *{GRAPH["symmetrize"]}* edges,
+weights exp(−d²/2σ²) with σ the average distance to the neighbours, components joined by the shortest edges, the
+normalised Laplacian, and features as they are. Links are r must-links per class and r cannot-links per pair of classes,
+for r = 1 to 10, drawn anew in each trial. Kernel k-means has 20 restarts and as many clusters as there are classes; NMI
+has the geometric mean. Each method makes its default choice: KP and PCP take the interior-point route, improved-order
+takes Clarabel with 200 eigenvectors, and Gaussian-field a search.
 
-In each cell: mean NMI ± standard deviation and seconds, then what the paper prints. Seconds are the wall time of
-`solve`, certificate included. The largest certified relative gap of all KP and PCP answers is {worst:.1e}.
+In each pair of columns the computed value comes first, then the value that the paper prints. The best computed NMI of a
+row is bold. Seconds are the wall time of `solve`, certificate included; "> 60" was stopped after 60 s. The largest
+certified relative gap of all KP and PCP answers is {worst:.1e}.
 
 ![NMI against the number of links]({path.with_suffix(".png").name})
 
 {(chr(10) * 2).join(sections)}
 
 ## Table VII: {TABLES["VII"].title}
+
+Ranks count the eigenvalues above 1e-6 of the largest, or those above rounding errors, as MATLAB's `rank` does.
 
 {rank_table(cells)}
 """,
@@ -308,7 +338,7 @@ In each cell: mean NMI ± standard deviation and seconds, then what the paper pr
 def plot(cells: Cells) -> None:
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(1, 3, figsize=(13, 4.2), sharey=True, layout="constrained")
+    figure, axes = plt.subplots(1, 3, figsize=(7.5, 3.6), sharey=True, layout="constrained")
     for axis, name in zip(axes, ("IV", "V", "VI"), strict=True):
         links = [TABLES[name].links(r) for r in range(1, 11)]
         for k, method in enumerate(METHODS):
@@ -321,11 +351,16 @@ def plot(cells: Cells) -> None:
             if TABLES[name].printed[method]:
                 printed = [nmi for nmi, _, _ in TABLES[name].printed[method]]
                 axis.plot(links, printed, color=f"C{k}", linestyle=":", marker=".", markersize=4)
-        axis.set(title=TABLES[name].title, xlabel="number of links")
+        axis.set_title(TABLES[name].title.replace(", ", "\n", 1), fontsize=9)
+        axis.tick_params(labelsize=8)
     axes[0].set_ylabel("NMI")
-    if axes[0].get_legend_handles_labels()[0]:
-        axes[0].legend(loc="lower right", title="solid: computed, dotted: printed", fontsize=8, title_fontsize=8)
-    figure.savefig(cells.path.with_suffix(".png"), dpi=110)
+    figure.supxlabel("number of links", fontsize=10)
+    handles = axes[0].get_legend_handles_labels()
+    title = "solid: computed, dotted: printed in the paper"
+    figure.legend(
+        *handles, loc="outside upper center", ncols=4, frameon=False, fontsize=9, title=title, title_fontsize=9
+    )
+    figure.savefig(cells.path.with_suffix(".png"), dpi=150)
     plt.close(figure)
 
 
@@ -335,11 +370,11 @@ def main() -> None:
     parser.add_argument("--tables", nargs="+", choices=TABLES, default=list(TABLES))
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS))
     parser.add_argument("--symmetrize", choices=("mutual", "mean", "union"), default=GRAPH["symmetrize"])
-    parser.add_argument("--time-limit", type=float, default=60.0, help="seconds a cell; what it stops is said so")
+    parser.add_argument("--time-limit", type=float, default=60.0, help="seconds per cell; stopped cells are marked")
     parser.add_argument(
         "--cells", type=Path, default=RESULTS / "kp_tables.jsonl", help="where finished cells are kept, and the report"
     )
-    parser.add_argument("--report", action="store_true", help="compute nothing, write the report")
+    parser.add_argument("--report", action="store_true", help="compute nothing, write the page")
     arguments = parser.parse_args()
     GRAPH["symmetrize"] = arguments.symmetrize
     settings = {"graph": GRAPH, "normalized": True, "scaling": None}

@@ -1,13 +1,13 @@
-"""CCSR, SRCP and MinKL on the papers' UCI data: scores against the number of links.
+"""CCSR, SRCP and MinKL on the UCI data of their papers: scores against the number of links.
 
     CVXLINK_DATA=… python benchmarks/link_scores.py --trials 10
 
 Every finished cell is appended to docs/results/link_scores.jsonl at once: interrupt it when you like, and the same
-command goes on where it stopped. The report and the plot are written at the end, and with --report from the cells there
-are. (Ten trials take nine minutes, so the cells themselves are not kept in the repository.) A data set that is not at
-hand is left out, and said so.
+command goes on where it stopped. The page and its picture are written at the end; --report writes them from the cells
+that are there. (Ten trials take nine minutes, so the repository does not keep the cells.) A data set that cannot be
+found is named and left out.
 
-One setting for all data sets and methods, SETTINGS below.
+All data sets and methods share the SETTINGS below.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ import numpy as np
 from sklearn.preprocessing import StandardScaler
 
 import cvxlink as cl
-from resumable import RESULTS, Cells, table, work_through, write_report
+from panels import Line, draw
+from resumable import RESULTS, Cells, bold_best, table, work_through, write_report
 
 SETTINGS = {
     "scaling": "unit variance",
@@ -36,11 +37,12 @@ SETTINGS = {
     "bound": 0.1,
 }
 # The average distance to the neighbours, and 1 as in the paper on SRCP.
-WIDTHS = ("mean", 1.0)
+WIDTHS = {"mean": "σ the average distance to the neighbours", 1.0: "σ = 1"}
+BASELINE = "no links"
 DATA = ("iris", "wdbc", "sonar", "protein", "zoo", "ionosphere", "wine")
 LINKS = (25, 50, 100, 200, 400)
 METHODS = {
-    "no links": lambda graph, links: cl.SRCP(graph, cl.Links(graph.n)),
+    BASELINE: lambda graph, links: cl.SRCP(graph, cl.Links(graph.n)),
     "CCSR": lambda graph, links: cl.CCSR(graph, links, **SETTINGS["ccsr"]),
     "SRCP": lambda graph, links: cl.SRCP(graph, links, **SETTINGS["srcp"]),
     "MinKL, noise": lambda graph, links: nearest(graph, links, "noise"),
@@ -66,7 +68,7 @@ def compute(name: str, sigma: str | float, method: str, count: int, trial: int, 
     links = cl.Links.sample(y, n_links=count, random_state=1000 * trial + count)
     start = time.perf_counter()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", cl.LinkWarning)  # so few clusters as there are classes may be too few for links
+        warnings.simplefilter("ignore", cl.LinkWarning)  # the links may need more clusters than classes
         warnings.simplefilter("ignore", cl.ClippedWarning)
         solution = METHODS[method](graph, links).solve()
         seconds = time.perf_counter() - start
@@ -112,20 +114,30 @@ def mean_curve(cells: Cells, name: str, sigma: str | float, method: str, what: s
 
 
 def score_table(cells: Cells, name: str, sigma: str | float) -> str:
-    columns = []
-    for method in METHODS:
-        (ari, spread), (error, _) = (mean_curve(cells, name, sigma, method, what) for what in ("ari", "error"))
-        columns.append([f"{a:.2f} ± {s:.2f}, {e:.0%}" for a, s, e in zip(ari, spread, error, strict=True)])
-    return table(["links", *METHODS], zip(map(str, LINKS), *columns, strict=True))
+    methods = [method for method in METHODS if method != BASELINE]
+    scores = {method: mean_curve(cells, name, sigma, method, "ari") for method in methods}
+    errors = {method: mean_curve(cells, name, sigma, method, "error")[0] for method in methods}
+    rows = []
+    for k, count in enumerate(LINKS):
+        means = [scores[method][0][k] for method in methods]
+        shown = [f"{scores[m][0][k]:z.2f}±{scores[m][1][k]:.2f}, {errors[m][k]:.0%}" for m in methods]
+        rows.append([str(count), *bold_best(shown, means)])
+    return table(["links", *methods], rows)
+
+
+def without_links(cells: Cells, name: str, sigma: str | float) -> str:
+    """Say what the graph alone scores; the number of links does not matter."""
+    found = [cell for cell in cells.of(name, sigma) if cell["method"] == BASELINE]
+    return f"{np.mean([c['ari'] for c in found]):z.2f}, {np.mean([c['error'] for c in found]):.0%}" if found else "?"
 
 
 def section(cells: Cells, name: str) -> str:
     found = load(name)
     size = f", {len(found[0])} points, {len(np.unique(found[1]))} classes" if found else ""
     parts = [f"## {name}{size}"]
-    for sigma in WIDTHS:
-        width = "σ the average distance to the neighbours" if sigma == "mean" else f"σ = {sigma:g}"
-        parts.append(f"{width}:\n\n{score_table(cells, name, sigma)}")
+    for sigma, width in WIDTHS.items():
+        alone = without_links(cells, name, sigma)
+        parts.append(f"{width}; without links {alone}:\n\n{score_table(cells, name, sigma)}")
     return "\n\n".join(parts)
 
 
@@ -133,28 +145,30 @@ def report(cells: Cells) -> None:
     names = [name for name in DATA if any(key[0] == name for key in cells.done)]
     trials = len({cell["trial"] for cell in cells.done.values()})
     seconds = {method: [c["seconds"] for c in cells.done.values() if c["method"] == method] for method in METHODS}
-    spent = ", ".join(f"{method} {np.median(s):.3f} s" for method, s in seconds.items() if s)
+    spent = "; ".join(f"{method} {np.median(s):.3f}" for method, s in seconds.items() if s)
     worst = max(cell["gap"] for cell in cells.done.values())
     path = cells.path.with_suffix(".md")
     sections = "\n\n".join(section(cells, name) for name in names)
     noise, bound, mu, order = (SETTINGS["noise"], SETTINGS["bound"], SETTINGS["srcp"]["mu"], SETTINGS["ccsr"]["order"])
+    neighbours = SETTINGS["graph"]["n_neighbors"]
     write_report(
         path,
         f"""# CCSR, SRCP and MinKL: scores against the number of links
 
-Made by `python benchmarks/link_scores.py --trials {trials}` on {os.cpu_count()} cores, Python
+Made by `CVXLINK_DATA=… python benchmarks/link_scores.py --trials {trials}` on {os.cpu_count()} cores, Python
 {platform.python_version()}, scikit-learn {version("scikit-learn")}.
 
-The same for all data sets: features scaled to unit variance; {SETTINGS["graph"]["n_neighbors"]} nearest neighbours,
-the two directions of an edge averaged, weights exp(−d²/2σ²), components joined. Two widths σ: the average distance to
-the neighbours, and 1, as in the paper on SRCP. CCSR with {order} eigenvectors, SRCP with μ = {mu}. MinKL on the same
+All data sets share one setting: features scaled to unit variance, {neighbours} nearest neighbours, the two directions
+of an edge averaged, weights exp(−d²/2σ²), components joined. There are two widths σ: the average distance to the
+neighbours, and 1, as in the paper on SRCP. CCSR has {order} eigenvectors, SRCP has μ = {mu}. MinKL takes the same
 affinity with a unit diagonal and the smallest jitter, with noise ε = {noise} (the affinity propagation of Lu &
-Carreira-Perpiñán) or with bounds {bound}, for both kinds of links; algorithm A for two classes and B for more.
-"no links" is spectral clustering of the graph. Links are pairs drawn at random, must-links if their classes agree,
-anew in each of {trials} trials.
+Carreira-Perpiñán) or with bounds {bound}, for both kinds of links; it uses algorithm A for two classes and B for more.
+"Without links" is spectral clustering of the graph. Links are pairs drawn at random in each of {trials} trials,
+must-links if their classes agree.
 
-In each cell: adjusted Rand index, mean ± standard deviation, and clustering error. Median time of `solve` with its
-certificate: {spent}. The largest certified relative gap of all answers is {worst:.0e}.
+Each cell has the adjusted Rand index, mean ± standard deviation, and the clustering error. The best mean of a row is
+bold. The largest certified relative gap of all answers is {worst:.0e}. Median seconds of `solve` with its certificate:
+{spent}.
 
 ![Adjusted Rand index against the number of links]({path.with_suffix(".png").name})
 
@@ -166,36 +180,21 @@ certificate: {spent}. The largest certified relative gap of all answers is {wors
 
 
 def plot(cells: Cells, names: list[str]) -> None:
-    import matplotlib.pyplot as plt
+    def lines(sigma: str | float, name: str) -> list[Line]:
+        curves = {method: mean_curve(cells, name, sigma, method, "ari") for method in METHODS}
+        return [Line(m, LINKS, mean, spread, baseline=m == BASELINE) for m, (mean, spread) in curves.items()]
 
-    figure, axes = plt.subplots(2, len(names), figsize=(2.5 * len(names), 5.6), layout="constrained", squeeze=False)
-    for row, sigma in enumerate(WIDTHS):
-        for axis, name in zip(axes[row], names, strict=True):
-            for k, method in enumerate(METHODS):
-                mean, spread = mean_curve(cells, name, sigma, method, "ari")
-                colour = "#555555" if method == "no links" else cl.plotting.COLOURS[k - 1]
-                axis.plot(LINKS, mean, color=colour, label=method, linestyle="--" if method == "no links" else "-")
-                axis.fill_between(LINKS, mean - spread, mean + spread, color=colour, alpha=0.13, linewidth=0)
-            axis.set(xscale="log", xticks=LINKS, xticklabels=LINKS, ylim=(-0.1, 1.02))
-            axis.minorticks_off()
-            axis.tick_params(labelsize=8)
-        axes[row, 0].set_ylabel(f"adjusted Rand index, σ {'the mean' if sigma == 'mean' else f'= {sigma:g}'}")
-    for axis, name in zip(axes[0], names, strict=True):
-        axis.set_title(name)
-    figure.supxlabel("number of links")
-    handles = axes[0, 0].get_legend_handles_labels()
-    figure.legend(*handles, loc="outside upper center", ncols=len(METHODS), frameon=False)
-    figure.savefig(cells.path.with_suffix(".png"), dpi=110)
-    plt.close(figure)
+    draw(cells.path.with_suffix(".png"), WIDTHS, names, lines, "links", "adjusted Rand index", LINKS)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--trials", type=int, choices=range(1, 1001), metavar="N", default=10)
-    parser.add_argument("--data", nargs="+", choices=DATA, default=list(DATA))
-    parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS))
+    parser.add_argument("--data", nargs="+", choices=DATA, default=list(DATA), metavar="NAME", help=", ".join(DATA))
+    names = "; ".join(METHODS)
+    parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS), metavar="NAME", help=names)
     parser.add_argument("--cells", type=Path, default=RESULTS / "link_scores.jsonl", help="where finished cells are")
-    parser.add_argument("--report", action="store_true", help="compute nothing, write the report")
+    parser.add_argument("--report", action="store_true", help="compute nothing, write the page")
     arguments = parser.parse_args()
     cells = Cells(arguments.cells, SETTINGS, ("data", "sigma", "method", "links", "trial"))
     try:

@@ -1,18 +1,25 @@
 """Formulations of one's own: as they are declared, and through the dual that is found for them.
 
-``python benchmarks/own_formulations.py`` prints docs/results/own_formulations.md. Each cell is a solve in a process of
-its own, stopped after ``--limit`` seconds, at the accuracy 1e-4. What one types into CVXPY by hand is "declared".
+    python benchmarks/own_formulations.py --limit 100
+    python benchmarks/own_formulations.py --save docs/results/own_formulations.md
+
+Each cell is a solve in a process of its own, stopped after ``--limit`` seconds, at the accuracy 1e-4. "Declared" is the
+program as one would type it into CVXPY.
 """
 
 from __future__ import annotations
 
 import argparse
 from dataclasses import dataclass
+from pathlib import Path
 
 import cvxpy as cp
 
 import cvxlink as cl
 from cvxlink import terms
+from resumable import bold_least, table, write_report
+
+HEAD = ("program", "solver", "dual (gap)", "s", "declared (gap)", "s", "ratio")
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,35 +68,56 @@ def cell(problem: cl.Problem, solver: str, form: str, limit: float) -> tuple[str
     if not solution.status.has_answer or solution.certificate is None:
         return ("stopped" if solution.status is cl.Status.LIMIT else "no answer"), seconds
     gap = solution.certificate.relative_gap
-    return f"{solution.value:.5f}, {'no bound' if gap is None else f'gap {gap:.0e}'}", seconds
+    return f"{solution.value:.5f} ({'no bound' if gap is None else f'{gap:.0e}'})", seconds
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--limit", type=float, default=300.0, help="seconds for each solve")
-    parser.add_argument("--steps", type=int, nargs="+", default=[2, 1], help="every so many points of Iris")
+    parser.add_argument("--steps", type=int, nargs="+", default=[2, 1], help="take every so many points of Iris")
     parser.add_argument("--solvers", nargs="+", default=["SDPA", "CLARABEL", "SCS"])
+    parser.add_argument("--save", type=Path, help="write the page to this Markdown file too")
     arguments = parser.parse_args()
     X, y = cl.datasets.load("iris")
-    print("# Formulations of one's own\n")
-    print(
-        "Three programs that are in no paper, a dozen lines each (`benchmarks/own_formulations.py`), Iris, 60 links. "
-        '"Declared" is the program as one would type it into CVXPY, "dual" what `solve` makes of it by itself. Seconds '
-        f"without certifying, one run, two cores, accuracy 1e-4, stopped after {arguments.limit:g} s.\n"
-    )
-    print("| program | points | solver | dual | seconds | declared | seconds | ratio |")
-    print("| --- | --- | --- | --- | --- | --- | --- | --- |")
+    sections = []
     for step in arguments.steps:
         graph = cl.Graph.knn(X[::step], n_neighbors=10)
         links = cl.Links.sample(y[::step], n_links=60, random_state=0)
-        for formulation in (SoftPCP, HalfSoftPCP, FittedPCP):
-            problem = formulation(graph, links)
-            for solver in arguments.solvers:
-                (fast, t), (slow, T) = (cell(problem, solver, form, arguments.limit) for form in ("dual", "declared"))
-                more = "> " if slow == "stopped" else ""
-                ratio = f"{more}{T / t:.0f}" if fast not in ("stopped", "no answer") else ""
-                cells = (formulation.__name__, graph.n, solver, fast, f"{t:.2f}", slow, f"{more}{T:.0f}", ratio)
-                print(f"| {' | '.join(map(str, cells))} |", flush=True)
+        rows = [
+            row
+            for formulation in (SoftPCP, HalfSoftPCP, FittedPCP)
+            for row in program_rows(formulation(graph, links), arguments.solvers, arguments.limit)
+        ]
+        sections.append(f"## {graph.n} points\n\n{table(HEAD, rows)}\n")
+        print("\n" + sections[-1])
+    if arguments.save:
+        write_report(arguments.save, report(sections, arguments.limit))
+
+
+def program_rows(problem: cl.Problem, solvers: list[str], limit: float) -> list[list[str]]:
+    """Solve one program by its dual and as it is declared, on each solver."""
+    rows = []
+    for solver in solvers:
+        (fast, t), (slow, T) = (cell(problem, solver, form, limit) for form in ("dual", "declared"))
+        more = "> " if slow == "stopped" else ""
+        ratio = f"{more}{T / t:.0f}" if fast not in ("stopped", "no answer") else ""
+        rows.append([type(problem).__name__, solver, fast, f"{t:.2f}", slow, f"{more}{T:.0f}", ratio])
+        print(*rows[-1], flush=True)
+    return bold_least(rows, 3)
+
+
+def report(sections: list[str], limit: float) -> str:
+    return f"""# Formulations of one's own: as declared, and through their dual
+
+Made by `python benchmarks/own_formulations.py --limit {limit:g}` on two cores.
+
+Three programs that are in no paper, a dozen lines each, on Iris with 60 links: `SoftPCP` rewards links, `HalfSoftPCP`
+enforces must-links and has a hinge for cannot-links, `FittedPCP` fits all links by squares. "Declared" is the program
+as one would type it into CVXPY, "dual" is what `solve` makes of it by itself. Seconds are without certifying, at the
+accuracy 1e-4; each solve is stopped after {limit:g} s, and the fastest solver of a program is bold. The gap is
+certified: (value − lower bound) / (1 + |value|), with the bound from the multipliers of the declared constraints.
+
+{chr(10).join(sections)}"""
 
 
 if __name__ == "__main__":

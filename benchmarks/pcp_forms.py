@@ -4,7 +4,7 @@ The unreduced program is what a user types into CVXPY from the paper. Each cell 
 limit; a cell that was stopped counts with the limit, so its ratio is a lower bound and is marked ">". The solver's
 tolerances are the same in both columns (``accuracy=1e-4``, translated), unless --own-tolerances leaves them alone.
 
-    python benchmarks/pcp_forms.py                        # all of it, up to 600 s a cell
+    python benchmarks/pcp_forms.py                        # all of it, up to 600 s per cell
     python benchmarks/pcp_forms.py --time-limit 20        # a quick look
     python benchmarks/pcp_forms.py --save docs/results/pcp_forms.md
 """
@@ -18,11 +18,13 @@ from importlib.metadata import version
 from pathlib import Path
 
 import cvxlink as cl
+from resumable import bold_least, table, write_report
 
 INSTANCES = {
-    "iris75": "every second point of Iris, 3 links per class and pair of classes",
+    "iris75": "Every second point of Iris, 3 links per class and pair of classes",
     "iris": "Iris, 3 links per class and pair of classes",
 }
+HEAD = ("solver", "value", "gap", "s", "paper: value", "gap", "s", "ratio")
 DISTRIBUTIONS = {"CLARABEL": "clarabel", "SCS": "scs", "CVXOPT": "cvxopt", "SDPA": "sdpa-python", "MOSEK": "mosek"}
 
 
@@ -48,19 +50,16 @@ def shown(solution: cl.Solution) -> tuple[str, str, str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--time-limit", type=float, default=600.0, help="seconds a cell")
+    parser.add_argument("--time-limit", type=float, default=600.0, help="seconds per cell")
     parser.add_argument("--instances", nargs="+", choices=INSTANCES, default=list(INSTANCES))
     parser.add_argument("--solvers", nargs="+", default=[s for s in cl.installed_sdp_solvers() if s != "MOSEK"])
     parser.add_argument("--own-tolerances", action="store_true", help="leave tolerances to the solvers")
     parser.add_argument("--save", type=Path, help="write the table to this Markdown file too")
     arguments = parser.parse_args()
     accuracy = None if arguments.own_tolerances else 1e-4
-    if arguments.save:
-        arguments.save.parent.mkdir(parents=True, exist_ok=True)
-
-    rows = []
+    sections = []
     for name in arguments.instances:
-        problem = instance(name)
+        problem, rows = instance(name), []
         for solver in arguments.solvers:
             print(f"{name}, {solver}: reduced …", end=" ", flush=True)
             fast = cell(problem, solver, True, arguments.time_limit, accuracy)
@@ -70,35 +69,30 @@ def main() -> None:
             ratio = f"{slow.timings.total / fast.timings.total:.0f}"
             if slow.certificate is None:
                 ratio = f">{ratio}" if slow.status is cl.Status.LIMIT else "no answer"
-            rows.append((name, solver, *shown(fast), *shown(slow), ratio))
+            rows.append([solver, *shown(fast), *shown(slow), ratio])
+        sections.append(f"## {INSTANCES[name]}\n\n{table(HEAD, bold_least(rows, 3))}\n")
 
-    head = ("instance", "solver", "value", "gap", "s", "paper: value", "gap", "s", "ratio")
-    lines = [" | ".join(("", *row, "")).strip() for row in (head, ("---",) * len(head), *rows)]
-    table = "\n".join(lines)
-    print(f"\n{table}")
+    print("\n" + "\n".join(sections))
     if arguments.save:
-        arguments.save.write_text(report(table, arguments), encoding="utf-8")
-        print(f"\nwritten to {arguments.save}")
+        write_report(arguments.save, report(sections, arguments))
+        print(f"written to {arguments.save}")
 
 
-def report(table: str, arguments: argparse.Namespace) -> str:
-    instances = "\n".join(f"- `{name}`: {INSTANCES[name]}." for name in arguments.instances)
+def report(sections: list[str], arguments: argparse.Namespace) -> str:
     versions = ", ".join(f"{s} {version(DISTRIBUTIONS[s])}" for s in arguments.solvers if s in DISTRIBUTIONS)
-    tolerances = "the solvers' own" if arguments.own_tolerances else "`accuracy=1e-4` in both columns"
+    tolerances = "the solvers' own" if arguments.own_tolerances else "`accuracy=1e-4` in both halves of the tables"
     return f"""# PCP: the paper's form against the reduced one
 
 Made by `python benchmarks/pcp_forms.py --time-limit {arguments.time_limit:g}` on {os.cpu_count()} cores, Python
 {platform.python_version()}, CVXPY {version("cvxpy")}, {versions}. Tolerances: {tolerances}.
 
-{instances}
+Graph: 10 nearest neighbours, union, sigma "mean", connected; normalised Laplacian; links drawn with `random_state=0`.
+The left columns are after contraction and dualisation, those from "paper: value" on are the program as the paper prints
+it. Seconds include compiling by CVXPY and the reductions, not the certificate; the fastest is bold. A cell that was
+stopped counts with the time limit. "gap" is certified: (upper bound − lower bound) / (1 + |value|), recomputed outside
+the solver.
 
-Graph: 10 nearest neighbours, union, sigma "mean", connected; normalised Laplacian; links drawn with
-`random_state=0`. The left columns are contraction and dualisation, the right ones the program as the paper prints it.
-Seconds include compiling by CVXPY and the reductions, not the certificate. A cell that was stopped counts with the
-time limit. "gap" is certified: (upper bound − lower bound) / (1 + |value|), recomputed outside the solver.
-
-{table}
-"""
+{chr(10).join(sections)}"""
 
 
 if __name__ == "__main__":

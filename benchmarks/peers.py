@@ -5,8 +5,9 @@
     python benchmarks/peers.py --data iris --links 20 60 --draws 3
     python benchmarks/peers.py --save docs/results/peers.md        # keeps what is written by hand at its end
 
-The three packages besides cvxlink are optional: what cannot be imported, or does not run beside the scikit-learn there
-is, is left out, and the page says so. (metric-learn 0.7 needs a scikit-learn before 1.8, hence the last requirement.)
+The three packages besides cvxlink are optional: one that cannot be imported, or does not run with the installed
+scikit-learn, is left out, and the page says so. (metric-learn 0.7 needs a scikit-learn before 1.8, hence the last
+requirement.)
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.semi_supervised import LabelSpreading
 
 import cvxlink as cl
-from resumable import table, write_report
+from resumable import bold_best, table, write_report
 
 PACKAGES = ("scikit-learn", "active-semi-supervised-clustering", "metric-learn", "constrained-linkage", "cvxlink")
 DATA = {"iris": "Iris", "wine": "Wine", "digits": "Digits 0–3, the first 100 of each"}
@@ -58,6 +59,7 @@ class Peer:
     package: str
     cluster: Callable[[Task], np.ndarray]
     most_features: float = np.inf
+    takes_links: bool = True
 
 
 # ---------------------------------------------------------------------- scikit-learn
@@ -122,9 +124,9 @@ def ours(method: str, **options: str) -> Callable[[Task], np.ndarray]:
 
 
 PEERS = (
-    Peer("KMeans (no links)", "scikit-learn", kmeans),
-    Peer("SpectralClustering (no links)", "scikit-learn", spectral),
-    Peer("LabelSpreading (classes of the linked points)", "scikit-learn", spread_labels),
+    Peer("KMeans (no links)", "scikit-learn", kmeans, takes_links=False),
+    Peer("SpectralClustering (no links)", "scikit-learn", spectral, takes_links=False),
+    Peer("LabelSpreading (true classes)", "scikit-learn", spread_labels, takes_links=False),
     Peer("COP-KMeans", "active-semi-supervised-clustering", constrained_kmeans("COPKMeans")),
     Peer("PCKMeans", "active-semi-supervised-clustering", constrained_kmeans("PCKMeans")),
     Peer("MPCKMeans", "active-semi-supervised-clustering", constrained_kmeans("MPCKMeans")),
@@ -159,7 +161,7 @@ def why_missing(peer: Peer) -> str | None:
     try:
         version(peer.package)
     except PackageNotFoundError:
-        return f"{peer.package} is not there; `pip install {peer.package}`"
+        return f"{peer.package} is not installed; `pip install {peer.package}` adds it"
     X, y = points("iris")
     try:
         peer.cluster(Task(X, y, cl.Links.sample(y, n_links=20, random_state=99), 0))
@@ -190,8 +192,18 @@ def run(peer: Peer, task: Task) -> Run | str:
     return Run(cl.metrics.nmi(task.y, labels), task.links.violated(labels), seconds)
 
 
-def row(peer: Peer, tasks: dict[int, list[Task]], failures: list[str]) -> list[str]:
-    cells, times = [peer.name if peer.package != "cvxlink" else f"**{peer.name}**"], []
+@dataclass(frozen=True)
+class Row:
+    """A peer's row: a cell for each number of links, their scores, and seconds."""
+
+    peer: Peer
+    cells: list[str]
+    scores: list[float]
+    seconds: str
+
+
+def row(peer: Peer, tasks: dict[int, list[Task]], failures: list[str]) -> Row:
+    cells, scores, times = [], [], []
     for count, draws in tasks.items():
         results = [run(peer, task) for task in draws]
         good = [result for result in results if isinstance(result, Run)]
@@ -200,9 +212,20 @@ def row(peer: Peer, tasks: dict[int, list[Task]], failures: list[str]) -> list[s
             what = f"{peer.name} found no clustering in {len(results) - len(good)} of {len(results)} draws"
             failures.append(f"{what} of {count} links ({', '.join(errors)}).")
         times += [result.seconds for result in good]
-        nmi = f"{np.mean([result.nmi for result in good]):.2f}" if good else "none"
-        cells += [nmi + "*" * bool(good and errors), f"{np.mean([r.broken for r in good]):.0%}" if good else ""]
-    return [*cells, f"{np.mean(times):.2g}" if times else ""]
+        scores.append(float(np.mean([result.nmi for result in good])) if good else np.nan)
+        broken = f"{np.mean([result.broken for result in good]):.0%}" if good else ""
+        cells.append(f"{scores[-1]:.2f}{'*' * bool(errors)}, {broken}" if good else "none")
+    return Row(peer, cells, scores, f"{np.mean(times):.2g}" if times else "")
+
+
+def marked(rows: list[Row]) -> list[list[str]]:
+    """Return the cells of a table: the best score of those that take links is bold."""
+    columns = []
+    for k in range(len(rows[0].cells)):
+        compared = [row.scores[k] if row.peer.takes_links else np.nan for row in rows]
+        columns.append(bold_best([row.cells[k] for row in rows], compared))
+    names = [f"cvxlink: {row.peer.name}" if row.peer.package == "cvxlink" else row.peer.name for row in rows]
+    return [list(cells) for cells in zip(names, *columns, [row.seconds for row in rows], strict=True)]
 
 
 def section(name: str, peers: list[Peer], arguments: argparse.Namespace) -> str:
@@ -213,9 +236,9 @@ def section(name: str, peers: list[Peer], arguments: argparse.Namespace) -> str:
         for count in counts
     }
     failures: list[str] = []
-    head = ["", *(cell for count in counts for cell in (f"NMI, {count} links", "broken")), "seconds"]
+    head = ["", *(f"{count} links" for count in counts), "seconds"]
     quick_enough = [peer for peer in peers if arguments.slow or X.shape[1] <= peer.most_features]
-    rows = [row(peer, tasks, failures) for peer in quick_enough]
+    rows = marked([row(peer, tasks, failures) for peer in quick_enough])
     text = f"## {DATA[name]}: {X.shape[0]} points, {X.shape[1]} features, {len(np.unique(y))} classes\n\n"
     return text + table(head, rows) + "\n" + "".join(f"\n\\* {failure}" for failure in failures) + "\n" * bool(failures)
 
@@ -223,23 +246,23 @@ def section(name: str, peers: list[Peer], arguments: argparse.Namespace) -> str:
 def introduction(missing: list[str], n_draws: int) -> str:
     versions = ", ".join(f"{name} {version(name)}" for name in (*PACKAGES, "numpy", "cvxpy") if _has(name))
     left_out = "".join(f"\nLeft out: {reason}.\n" for reason in missing)
-    return f"""# cvxlink and what people use today
+    return f"""# cvxlink beside what people use today: NMI, broken links and seconds
 
-Made by `python benchmarks/peers.py` on {os.cpu_count()} cores, Python {platform.python_version()}, {versions}. All
-of them are had by `pip install . {" ".join(PACKAGES[1:-1])} "scikit-learn<1.8"`,
-since metric-learn 0.7 does not run with a later scikit-learn; cvxlink itself needs none of the others but scikit-learn.
+Made by `python benchmarks/peers.py` on {os.cpu_count()} cores, Python {platform.python_version()}, {versions}.
+To install all of them: `pip install . {" ".join(PACKAGES[1:-1])} "scikit-learn<1.8"`.
+metric-learn 0.7 does not run with a later scikit-learn; cvxlink needs none of the others except scikit-learn.
 
-Same points, same links, the settings that everybody ships with; means of {n_draws} draws of links. "Broken" is the
-share of the given links that the clusters break, seconds are wall time of one clustering from points to labels, over
-all columns, good for orders of magnitude only. Wine is standardised, pixels are divided by 16 (without those that are
-always empty), Iris is as it is.
+All methods get the same points and links, and the settings they ship with. A cell has the NMI and the share of the
+given links that the clusters break, means of {n_draws} draws of links; the best NMI among the methods that take links
+is bold. Seconds are the wall time of one clustering from points to labels, over all columns, good for orders of
+magnitude only. Wine is standardised, pixels are divided by 16 (without those that are always empty), Iris is as it is.
 
 Exceptions: SpectralClustering uses its graph of nearest neighbours, which is no worse here than its default kernel and
 much better on Wine. LabelSpreading cannot take links: it is given the true classes of all points that occur in a link,
-which is **more than the links say**, and its row is a reference, not a competitor. constrained-linkage
-has no default weight of a link; it has that of its own example, 0.6, with average linkage. ITML and MMC learn a metric
-from the pairs, and k-means follows; MMC, which took about 20 seconds a run on Wine, is measured on Iris
-only (`--slow` for the others). The rows of cvxlink are bold.
+which is **more than the links say**, so its row is a reference, not a competitor. constrained-linkage has no default
+weight for a link, so it has that of its own example, 0.6, with average linkage. ITML and MMC learn a metric from the
+pairs, and k-means follows; MMC took about 20 seconds per run on Wine, so it is measured on Iris only (`--slow` for the
+others).
 {left_out}"""
 
 
@@ -255,7 +278,7 @@ def main() -> None:
     parser.add_argument("--data", nargs="+", choices=DATA, default=list(DATA))
     parser.add_argument("--links", nargs="+", type=int, default=[20, 60, 150])
     parser.add_argument("--draws", type=int, default=5)
-    parser.add_argument("--slow", action="store_true", help="MMC also on Wine and digits, 20 s and more a run")
+    parser.add_argument("--slow", action="store_true", help="MMC also on Wine and digits, 20 s and more per run")
     parser.add_argument("--save", type=Path, help="write the page to this Markdown file too")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")  # of peers about their own use of scikit-learn, thousands of them

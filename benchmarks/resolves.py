@@ -1,9 +1,9 @@
 """Ten solves with other numbers: a new problem each time, a program compiled once, and our own routes.
 
-    python benchmarks/resolves.py             # a minute or two; docs/results/resolves.md
-    python benchmarks/resolves.py --points 50
+    python benchmarks/resolves.py             # a minute or two; writes docs/results/resolves.md
+    python benchmarks/resolves.py --points 50 --save other.md
 
-Every way solves the same ten problems in one process; what counts is the ratio. Certifying is left out of all of them.
+Every way solves the same ten problems in one process, so that times can be compared. Certifying is not counted.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ import argparse
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
 import cvxlink as cl
-from resumable import RESULTS, table, write_report
+from resumable import RESULTS, bold_best, table, write_report
 
 TEN = np.geomspace(0.2, 2.0, 10)
 
@@ -56,6 +57,7 @@ def main() -> None:
     """Measure, and write the page."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--points", type=int, default=40)
+    parser.add_argument("--save", type=Path, default=RESULTS / "resolves.md", help="where the page is written")
     asked = parser.parse_args()
     rows = []
     for name, (problem, field, solvers, change) in cases(asked.points).items():
@@ -68,18 +70,19 @@ def main() -> None:
             again, others = seconds(lambda c, p=prepared: p.solve(strict=False, **c), changes)
             off = max(abs(v - b) / (1 + abs(b)) for part in (values, others) for v, b in zip(part, best, strict=True))
             times = [f"{t:.2f}" for t in (fresh, again, route)]
+            times = bold_best(times, [-fresh, -again, -route])
             rows.append([name, field, solver, *times, f"{fresh / again:.1f}", f"{off:.0e}"])
             print(*rows[-1])
-    head = ("method", "what changes", "solver", "new problems s", "compiled once s", "our route s", "ratio", "off by")
+    head = ("method", "changes", "solver", "new s", "compiled s", "route s", "ratio", "off by")
     write_report(
-        RESULTS / "resolves.md",
-        f"""# Ten solves with other numbers
+        asked.save,
+        f"""# Ten solves with other numbers: compiled each time, compiled once, and by our own routes
 
 Made by `python benchmarks/resolves.py --points {asked.points}`: blobs of {asked.points} points, half as many links, ten
-values of one number. "New problems" makes and compiles a problem for each, "compiled once" is `problem.prepare(solver)`
-and `prepared.solve(…)`, with a warm start where the solver has one; "ratio" is how many times faster that is. "Our
-route" is `solve()` without a solver. "Off by" is the largest difference of a value to that of the route, relative to
-1 + |value|.
+values of one number. "New" makes and compiles a problem for each value; "compiled" is `problem.prepare(solver)` once
+and `prepared.solve(…)` for each, with a warm start where the solver has one; "ratio" is new ÷ compiled. "Route" is
+`solve()` without a solver. "Off by" is the largest difference between a value and that of the route, relative to
+1 + |value|. The fastest way of each row is bold.
 
 {table(head, rows)}
 """,

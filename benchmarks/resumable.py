@@ -1,9 +1,11 @@
-"""What the long benchmarks share: finished cells kept on disk, progress, and reports with a part written by hand."""
+"""What the benchmarks share: finished cells kept on disk, progress, tables, and pages with parts written by hand."""
 
 from __future__ import annotations
 
 import json
+import math
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -11,6 +13,7 @@ from pathlib import Path
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 RESULTS = Path(__file__).parent.parent / "docs" / "results"
+FINDING = "<!-- The sentence below is written by hand and kept: check it against the new numbers. -->"
 KEPT = "<!-- What follows is written by hand and kept. -->"
 
 
@@ -61,12 +64,43 @@ def work_through(todo: list[tuple], describe: Callable[..., str], compute: Calla
 
 
 def write_report(path: Path, text: str) -> None:
-    """Write a report, keeping what was written by hand below its mark."""
-    by_hand = path.read_text(encoding="utf-8").partition(KEPT)[2] if path.exists() else "\n"
-    path.write_text(f"{text}\n{KEPT}{by_hand}", encoding="utf-8")
+    """Write a page, and keep what was written by hand: the sentence below the title, and what is below the mark."""
+    before = path.read_text(encoding="utf-8") if path.exists() else ""
+    sentence = before.partition(FINDING)[2].strip().partition("\n\n")[0] or "(What came out, in one sentence.)"
+    title, _, rest = text.partition("\n")
+    by_hand = before.partition(KEPT)[2] or "\n"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"{title}\n\n{FINDING}\n\n{sentence}\n{rest}\n{KEPT}{by_hand}", encoding="utf-8")
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     """Return a Markdown table."""
     head = list(head)
     return "\n".join("| " + " | ".join(row) + " |" for row in (head, ["---"] * len(head), *rows))
+
+
+def bold_least(rows: list[list[str]], column: int) -> list[list[str]]:
+    """Mark the cell with the least number of a column; cells that hold none, as "> 60" or "stopped", do not count."""
+    cells = [row[column] for row in rows]
+    values = [-float(cell) if re.fullmatch(r"[\d.]+", cell) else math.nan for cell in cells]
+    return [[*row[:column], cell, *row[column + 1 :]] for row, cell in zip(rows, bold_best(cells, values), strict=True)]
+
+
+def bold_best(cells: list[str], values: Iterable[float]) -> list[str]:
+    """Mark the cells with the largest value, as far as printed digits tell: "0.94±0.01" ties with "0.94±0.03".
+
+    Nothing is marked where all of them tie.
+    """
+    values = list(values)
+    finite = [k for k, value in enumerate(values) if math.isfinite(value)]
+    if not finite:
+        return cells
+
+    def printed(k: int) -> str:
+        return re.match(r"-?[\d.]*", cells[k])[0]
+
+    best = printed(max(finite, key=lambda k: values[k]))
+    winners = [k for k in finite if printed(k) == best]
+    if 1 < len(winners) == len(cells):
+        return cells
+    return [f"**{best}**{cell[len(best) :]}" if k in winners else cell for k, cell in enumerate(cells)]

@@ -5,7 +5,7 @@
     python benchmarks/scale.py --part methods --sizes 1000 10000
 
 Every cell runs in a process of its own, so that peak memory is its own. PCP: MNIST0123 (300, 1000 and all 3000 points)
-and USPS (9298) from the folder CVXLINK_DATA names, blobs otherwise; 10 nearest neighbours, 50 links. Methods: five
+and USPS (9298) from the folder that CVXLINK_DATA names, blobs otherwise; 10 nearest neighbours, 50 links. Methods: five
 blobs, 10 nearest neighbours, 300 links (100 labels for label propagation); seconds are split into graph, solve (with
 reductions and certificate) and clustering.
 """
@@ -16,6 +16,7 @@ import argparse
 import json
 import os
 import platform
+import re
 import resource
 import subprocess
 import sys
@@ -26,7 +27,7 @@ from pathlib import Path
 import numpy as np
 
 import cvxlink as cl
-from resumable import RESULTS, Cells, table, work_through, write_report
+from resumable import RESULTS, Cells, bold_least, table, work_through, write_report
 
 PCP_SIZES = (300, 1000, 3000, 9298)
 LOW_RANK = "low-rank"
@@ -129,32 +130,45 @@ def exponent(sizes: list[int], seconds: list[float]) -> float:
     return float(np.log(seconds[-1] / seconds[-2]) / np.log(sizes[-1] / sizes[-2]))
 
 
-def pcp_table(cells: Cells) -> str:
-    """Return the table of PCP."""
-    rows = []
+def ended(cell: dict) -> str:
+    """Return how a solve ended, without the name of the solver."""
+    status, _, reason = cell["status"].partition(": ")
+    reason = re.sub(rf"^(the process of )?{cell['how']}(:| was) ", "", reason)
+    return reason.partition(":")[0] if reason else status
+
+
+def pcp_tables(cells: Cells) -> str:
+    """Return the table of all ways, and what the low-rank route needed."""
+    rows, details = [], []
     for n in sorted({cell["n"] for cell in cells.of("pcp")}):
         fast = cells.done.get(("pcp", n, LOW_RANK))
+        of_size = []
         for cell in sorted(cells.of("pcp", n), key=lambda cell: (LOW_RANK, *SOLVERS).index(cell["how"])):
             stopped = "> " if cell["status"].startswith("LIMIT") else ""
             known = "seconds" in cell and "ERROR" not in cell["status"]
             ratio = known and fast and f"{stopped}{cell['seconds'] / fast['seconds']:.0f}"
-            per = "" if "product" not in cell else f"{cell['seconds'] / cell['product']:.0f}"
-            rows.append(
+            of_size.append(
                 [
-                    f"{n} ({cell.get('data', '')})",
+                    f"{n}",
                     cell["how"],
                     f"{stopped}{cell['seconds']:.2f}" if known else "",
                     ratio or "",
                     f"{cell['gap']:.0e}" if cell.get("gap") is not None else "",
-                    str(cell.get("rank", "")),
                     f"{cell['megabytes']:.0f}" if "megabytes" in cell else "",
-                    str(cell.get("products", "")),
-                    per,
-                    cell["status"],
+                    ended(cell),
                 ]
             )
-    head = ("n", "how", "seconds", "ratio", "certified relative gap", "rank", "peak MB", "products L·V")
-    return table((*head, "seconds ÷ one product", "status"), rows)
+        rows += bold_least(of_size, 2)
+        if fast is not None and "product" in fast:
+            per = f"{fast['seconds'] / fast['product']:.0f}"
+            details.append([f"{n}", fast["data"], f"{fast['rank']}", f"{fast['products']}", per])
+    head = ("n", "how", "seconds", "ratio", "certified gap", "peak MB", "ended")
+    return f"""{table(head, rows)}
+
+What the low-rank route found and needed; "seconds ÷ one product" is the time divided by that of one sparse product L·V
+with as many columns as the answer has:
+
+{table(("n", "data", "rank", "products L·V", "seconds ÷ one product"), details)}"""
 
 
 def method_table(cells: Cells) -> str:
@@ -171,18 +185,7 @@ def method_table(cells: Cells) -> str:
             gap = f"{cell['gap']:.0e}" if cell.get("gap") is not None else ""
             rest = [f"{cell['megabytes']:.0f}", f"{cell['nmi']:.3f}"] if "solve" in cell else ["", ""]
             rows.append([how, f"{cell['n']:,}", *split, *rest, gap, grown, cell["status"]])
-    head = (
-        "method",
-        "n",
-        "graph s",
-        "solve s",
-        "cluster s",
-        "peak MB",
-        "NMI",
-        "certified gap",
-        "growth of solve",
-        "status",
-    )
+    head = ("method", "n", "graph s", "solve s", "cluster s", "peak MB", "NMI", "gap", "growth", "status")
     return table(head, rows)
 
 
@@ -210,9 +213,10 @@ def plots(cells: Cells) -> None:
         axes.set_ylabel("seconds" if part == "pcp" else "seconds to solve and certify")
         axes.set_title("PCP (triangles: stopped for time or memory)" if part == "pcp" else "Methods at many points")
         axes.grid(True, which="both", alpha=0.3)
-        axes.legend()
+        if axes.lines:
+            axes.legend()
         figure.tight_layout()
-        figure.savefig(RESULTS / f"scale_{part}.png", dpi=110)
+        figure.savefig(cells.path.with_name(f"{cells.path.stem}_{part}.png"), dpi=110)
         plt.close(figure)
 
 
@@ -220,31 +224,31 @@ def report(cells: Cells, limit: float) -> str:
     """Return the page."""
     packages = ("numpy", "scipy", "scikit-learn", "cvxpy", "clarabel", "scs", "cvxopt", "sdpa-python")
     made = ", ".join(f"{name} {version(name)}" for name in packages)
-    return f"""# How far it goes
+    return f"""# How far it goes: up to 100 000 points, in seconds and memory
 
 Made by `CVXLINK_DATA=… python benchmarks/scale.py --time-limit {limit:g}` on {os.cpu_count()} cores, Python
-{platform.python_version()}, {made}. Every cell ran in a process of its own; its peak memory includes about 200 MB of
-imported packages.
+{platform.python_version()}, {made}.
+Every cell ran in a process of its own; its peak memory includes about 200 MB of imported packages.
 
 ## PCP: the low-rank route and the dual form on solvers
 
-10 nearest neighbours, 50 links, the low-rank route asked for a certified relative gap of 1e-5. Seconds are wall time of
-`solve` with reductions, compiling and certificate; a solver that was stopped counts with the limit. "Seconds ÷ one
-product" is the time divided by that of one sparse product L·V with as many columns as the answer has.
+10 nearest neighbours, 50 links; the low-rank route was asked for a certified relative gap of 1e-5. Seconds are the wall
+time of `solve` with reductions, compiling and certificate; a solver that was stopped counts with the limit. Ratios are
+to the low-rank route. The fastest of each size is bold.
 
-{pcp_table(cells)}
+{pcp_tables(cells)}
 
-![PCP](scale_pcp.png)
+![Seconds to solve PCP against the number of points]({cells.path.stem}_pcp.png)
 
 ## Methods at many points
 
 {CLASSES} blobs in {DIMENSION} dimensions, 10 nearest neighbours, {LINKS} links ({LABELS} labels for GFHF and LLGC).
-Solving includes reductions and certificate. "Growth of solve" is the slope of log(seconds) over log(n) between the two
-largest sizes.
+Solving includes reductions and certificate. The gap is certified and relative. "Growth" is the slope of log(seconds)
+over log(n) between the two largest sizes, for solving.
 
 {method_table(cells)}
 
-![Methods](scale_methods.png)
+![Seconds to solve and certify against the number of points]({cells.path.stem}_methods.png)
 """
 
 
@@ -255,7 +259,9 @@ def main() -> None:
     parser.add_argument("--sizes", type=int, nargs="+", help="only these numbers of points")
     parser.add_argument("--how", nargs="+", help="only these solvers or methods")
     parser.add_argument("--time-limit", type=float, default=300.0, help="seconds for a solver")
-    parser.add_argument("--cells", type=Path, default=RESULTS / "scale.jsonl", help="where finished cells are kept")
+    parser.add_argument(
+        "--cells", type=Path, default=RESULTS / "scale.jsonl", help="where finished cells are kept, and the page"
+    )
     parser.add_argument("--cell", help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.cell:
@@ -282,7 +288,7 @@ def main() -> None:
         lambda part, n, how: cells.add(in_a_process(part, n, how, asked.time_limit)),
     )
     plots(cells)
-    write_report(RESULTS / "scale.md", report(cells, asked.time_limit))
+    write_report(asked.cells.with_suffix(".md"), report(cells, asked.time_limit))
 
 
 if __name__ == "__main__":

@@ -6,9 +6,9 @@ the propagation of links.
     CVXLINK_DATA=… python benchmarks/uci_curves.py --trials 50
 
 Every finished cell is appended to docs/results/uci_curves.jsonl at once: interrupt it when you like, and the same
-command goes on where it stopped, also with more trials or methods. Reports and plots are written at the end, and with
---report from the cells there are. (The cells themselves are not kept in the repository.) A data set that is not at hand
-is left out, and said so.
+command goes on where it stopped, also with more trials or methods. The pages and their pictures are written at the end;
+--report writes them from the cells that are there. (The repository does not keep the cells.) A data set that cannot be
+found is named and left out.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ import numpy as np
 from sklearn.preprocessing import StandardScaler
 
 import cvxlink as cl
-from resumable import RESULTS, Cells, table, work_through, write_report
+from panels import Line, draw
+from resumable import RESULTS, Cells, bold_best, table, work_through, write_report
 
 SETTINGS = {
     "labels": {"graph": "rbf", "sigma": "mean"},
@@ -79,7 +80,7 @@ def constrained_cut(graph: cl.Graph, labels: np.ndarray, k: int, orthogonal: boo
 # By name: the problem on a graph, what is known and the number of clusters; and the route, where it is not the default.
 LABELS = Figure(
     "labels",
-    "Labels: figures 4 and 5 of Wang, Qian & Davidson (2012)",
+    "Scores against the number of labels: figures 4 and 5 of Wang, Qian & Davidson (2012)",
     ("hepatitis", "iris", "wine", "wine-119", "glass", "ionosphere", "wdbc"),
     ("unit variance", "as they are"),
     {
@@ -87,7 +88,7 @@ LABELS = Figure(
         "GFHF": (lambda graph, labels, k: cl.GFHF(graph, labels), None),
         "LLGC": (lambda graph, labels, k: cl.LLGC(graph, labels, **SETTINGS["llgc"]), None),
         "CSC, paper": (constrained_cut, "paper"),
-        "CSC, paper, leaning": (lambda graph, labels, k: constrained_cut(graph, labels, k, False), "paper"),
+        "CSC, leaning": (lambda graph, labels, k: constrained_cut(graph, labels, k, False), "paper"),
         "CSC, exact": (constrained_cut, None),
         "CSC+GFHF": (lambda graph, labels, k: cl.CSCGFHF(graph, labels, **SETTINGS["cscgfhf"]), None),
     },
@@ -95,7 +96,7 @@ LABELS = Figure(
 )
 PAIRS = Figure(
     "links",
-    "Links: figure 2 of Fu et al. (2011)",
+    "Scores against the number of links: figure 2 of Fu et al. (2011)",
     ("zoo", "wdbc", "ionosphere", "wine"),
     ("σ = 1", "σ average"),
     {
@@ -109,6 +110,12 @@ PAIRS = Figure(
     },
     "links",
 )
+TITLES = {
+    "unit variance": "Features scaled to unit variance",
+    "as they are": "Features as they are",
+    "σ = 1": "σ = 1",
+    "σ average": "σ the average distance to the neighbours",
+}
 FIGURES = {figure.name: figure for figure in (LABELS, PAIRS)}
 
 
@@ -213,32 +220,38 @@ def gains(points: dict, baseline: dict) -> dict[int, float]:
 
 def section(cells: Cells, figure: Figure, name: str) -> str:
     found = load(figure, name)
-    size = (
-        f", {found[0].shape[0]} points, {found[0].shape[1]} features, classes of {np.bincount(found[1])}"
-        if found
-        else ""
-    )
-    parts = [f"### {name}{size}"]
+    sizes = ", ".join(map(str, np.bincount(found[1]))) if found else ""
+    shape = f", {found[0].shape[0]} points, {found[0].shape[1]} features, classes of {sizes}" if found else ""
+    parts = [f"### {name}{shape}"]
     for setting in figure.settings:
         curves = {method: curve(cells, figure, name, setting, method) for method in figure.methods}
         curves = {method: points for method, points in curves.items() if points}
         if not curves:
             continue
-        counts = list(next(iter(curves.values())))
-        better = {method: gains(points, curves.get(BASELINE, {})) for method, points in curves.items()}
-        rows = []
-        for count in counts:
-            row = [str(count)]
-            for method, points in curves.items():
-                mean, spread = scores(points).get(count, (np.nan, np.nan))
-                share = "" if method == BASELINE else f", {better[method].get(count, np.nan):.0%}"
-                row.append(f"{mean:.2f} ± {spread:.2f}{share}")
-            rows.append(row)
-        said = {"unit variance": "Features scaled to unit variance:", "as they are": "Features as they are:"}.get(
-            setting
-        )
-        parts.append(f"{said or setting + ':'}\n\n{table([figure.counted, *curves], rows)}")
+        baseline = curves.pop(BASELINE, {})
+        known = [cell["ari"] for trials in baseline.values() for cell in trials.values()]
+        alone = f"; {BASELINE} has {np.mean(known):z.2f}±{np.std(known):.2f}" if known else ""
+        parts.append(f"{TITLES[setting]}{alone}:\n\n{score_table(figure, curves)}")
+        if known and curves:
+            parts.append(f"Share of trials above {BASELINE}:\n\n{gain_table(figure, curves, baseline)}")
     return "\n\n".join(parts)
+
+
+def score_table(figure: Figure, curves: dict[str, dict]) -> str:
+    means = {method: scores(points) for method, points in curves.items()}
+    rows = []
+    for count in next(iter(means.values()), ()):
+        found = [means[method].get(count, (np.nan, np.nan)) for method in curves]
+        shown = [f"{mean:z.2f}±{spread:.2f}" for mean, spread in found]
+        rows.append([str(count), *bold_best(shown, [mean for mean, _ in found])])
+    return table([figure.counted, *curves], rows)
+
+
+def gain_table(figure: Figure, curves: dict[str, dict], baseline: dict) -> str:
+    shares = {method: gains(points, baseline) for method, points in curves.items()}
+    counts = next(iter(shares.values()))
+    rows = [[str(count), *(f"{shares[m].get(count, np.nan):.0%}" for m in curves)] for count in counts]
+    return table([figure.counted, *curves], rows)
 
 
 def above_optimum(cells: Cells) -> str:
@@ -267,13 +280,14 @@ def report(cells: Cells, figure: Figure) -> None:
         path,
         f"""# {figure.title}
 
-Made by `python benchmarks/uci_curves.py --figures {figure.name} --trials {trials}` on {os.cpu_count()} cores, Python
-{platform.python_version()}, scikit-learn {version("scikit-learn")}.
+Made by `CVXLINK_DATA=… python benchmarks/uci_curves.py --figures {figure.name} --trials {trials}` on
+{os.cpu_count()} cores, Python {platform.python_version()}, scikit-learn {version("scikit-learn")}.
 
 {about}
 
-In each cell: adjusted Rand index, mean ± standard deviation over {trials} trials, and the share of trials in which the
-method scores higher than {BASELINE}, spectral clustering that knows nothing.{extra}
+The tables have the adjusted Rand index, mean ± standard deviation over {trials} trials, with the best mean of a row in
+bold, and the share of trials in which a method scores higher than {BASELINE}, spectral clustering that knows
+nothing.{extra}
 
 {pictures}
 
@@ -286,55 +300,49 @@ method scores higher than {BASELINE}, spectral clustering that knows nothing.{ex
 
 
 ABOUT = {
-    "labels": """Data as the paper prepares them: iris without setosa, wine without one class, incomplete rows of
-hepatitis left out, and two classes each (glass: window glass or not, which the paper does not say). The paper removes
-"class 3" of wine but counts 119 points, which are left when the class of 59, number 1, is removed: both are here, as
-wine and wine-119. The graph joins all points by exp(−d²/2σ²), with σ the average distance; neither σ nor a scaling of
-the features is in the paper, so there are two: unit variance, and as they are. Labels are drawn at random, from 5 % to
-50 % of the points, at least one of each class. GFHF; LLGC with α = {llgc[alpha]}; CSC with links from all pairs of
-labels and β {csc[fraction]} of the largest feasible one (the paper does not say), by the paper's procedure, with
-f ⊥ D^½1 as printed and without ("leaning"), and exactly; CSC+GFHF with σ = {cscgfhf[sigma]:g} in equation (15).""",
-    "links": """The same for all data sets: features scaled to unit variance (the paper does not say), weights
-exp(−d²/2σ²) to the {links[n_neighbors]} nearest neighbours, averaged over the two directions, components joined. Two
-widths: σ = 1, as in the paper, and the average distance to the neighbours. SRCP with μ = {srcp[mu]}, as in the paper;
-E2CP with the same μ; AP, the affinity propagation of Lu & Carreira-Perpiñán, on the same affinity with a unit diagonal
-and the smallest jitter, noise {ap_noise}; SSKK with its default penalty; CSC exactly, with β {csc[fraction]} of the
-largest feasible one. The paper compares SRCP, AP, SL, SSKK and NCuts. Links are pairs drawn at random.""",
+    "labels": """The data are prepared as in the paper: iris without setosa, wine without one class, hepatitis without
+incomplete rows, and two classes each (for glass: window glass or not, which the paper does not say). The paper removes
+"class 3" of wine but counts 119 points, which are left when class 1, with 59 points, is removed: both are here, as wine
+and wine-119. The graph joins all points by exp(−d²/2σ²), with σ the average distance. The paper gives neither σ nor a
+scaling of the features, so there are two: unit variance, and as they are. Labels are drawn at random, from 5 % to 50 %
+of the points, at least one of each class. LLGC has α = {llgc[alpha]}. CSC has links from all pairs of labels, and β
+{csc[fraction]} of the largest feasible one (the paper does not say). It is solved by the paper's procedure with
+f ⊥ D^½1 as printed, by the same without that condition ("leaning"), and exactly. CSC+GFHF has σ = {cscgfhf[sigma]:g} in
+equation (15).""",
+    "links": """All data sets share one setting: features scaled to unit variance (the paper does not say), weights
+exp(−d²/2σ²) to the {links[n_neighbors]} nearest neighbours, averaged over the two directions, components joined. There
+are two widths: σ = 1, as in the paper, and the average distance to the neighbours. SRCP has μ = {srcp[mu]}, as in the
+paper, and E2CP the same μ. AP is the affinity propagation of Lu & Carreira-Perpiñán on the same affinity, with a unit
+diagonal, the smallest jitter and noise {ap_noise}. SSKK has its default penalty. CSC is solved exactly, with β
+{csc[fraction]} of the largest feasible one. The paper compares SRCP, AP, SL, SSKK and NCuts. Links are pairs drawn at
+random.""",
 }
 
 
 def plot(cells: Cells, figure: Figure, names: list[str], path: Path) -> list[tuple[str, str]]:
     """Draw scores, and shares of trials above the baseline; return titles and names of the files."""
-    import matplotlib.pyplot as plt
+
+    def score_lines(setting: str, name: str) -> list[Line]:
+        found = {method: scores(curve(cells, figure, name, setting, method)) for method in figure.methods}
+        return [
+            Line(method, list(points), [mean for mean, _ in points.values()], baseline=method == BASELINE)
+            for method, points in found.items()
+        ]
+
+    def gain_lines(setting: str, name: str) -> list[Line]:
+        baseline = curve(cells, figure, name, setting, BASELINE)
+        found = {m: gains(curve(cells, figure, name, setting, m), baseline) for m in figure.methods if m != BASELINE}
+        return [Line(method, list(shares), list(shares.values())) for method, shares in found.items()]
 
     drawn = []
-    colours = ["#555555", *cl.plotting.COLOURS]
-    for what, title in (("ari", "adjusted Rand index"), ("gain", f"share of trials above {BASELINE}")):
-        rows = len(figure.settings)
-        canvas, axes = plt.subplots(
-            rows, len(names), figsize=(2.5 * len(names), 2.7 * rows + 0.6), layout="constrained", squeeze=False
-        )
-        for row, setting in enumerate(figure.settings):
-            for axis, name in zip(axes[row], names, strict=True):
-                baseline = curve(cells, figure, name, setting, BASELINE)
-                for colour, method in zip(colours, figure.methods, strict=False):
-                    points = curve(cells, figure, name, setting, method)
-                    if not points or (what == "gain" and method == BASELINE):
-                        continue
-                    line = {c: m for c, (m, _) in scores(points).items()} if what == "ari" else gains(points, baseline)
-                    style = "--" if method == BASELINE else "-"
-                    axis.plot(line.keys(), line.values(), color=colour, label=method, linestyle=style, marker=".")
-                axis.set_ylim(-0.12, 1.02)
-                axis.tick_params(labelsize=8)
-            axes[row, 0].set_ylabel(f"{title}\n{setting}" if rows > 1 else title)
-        for axis, name in zip(axes[0], names, strict=True):
-            axis.set_title(name)
-        canvas.supxlabel(f"number of {figure.counted}")
-        handles = axes[0, 0].get_legend_handles_labels()
-        canvas.legend(*handles, loc="outside upper center", ncols=len(figure.methods), frameon=False)
+    settings = {setting: TITLES[setting] for setting in figure.settings}
+    ticks = LINKS if figure.counted == "links" else ()
+    for what, title, lines in (
+        ("ari", "adjusted Rand index", score_lines),
+        ("gain", f"share of trials above {BASELINE}", gain_lines),
+    ):
         picture = path.with_name(f"{path.stem}_{what}.png")
-        canvas.savefig(picture, dpi=100)
-        plt.close(canvas)
+        draw(picture, settings, names, lines, figure.counted, title, ticks)
         drawn.append((title[:1].upper() + title[1:], picture.name))
     return drawn
 
@@ -346,11 +354,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--trials", type=int, choices=range(1, 1001), metavar="N", default=20)
     parser.add_argument("--figures", nargs="+", choices=FIGURES, default=list(FIGURES))
-    parser.add_argument("--data", nargs="+", choices=sorted(set(everything)), default=everything)
-    parser.add_argument("--settings", nargs="+", choices=every, default=every)
-    parser.add_argument("--methods", nargs="+", choices=sorted(methods), default=sorted(methods))
+    names = sorted(set(everything))
+    parser.add_argument("--data", nargs="+", choices=names, default=everything, metavar="NAME", help=", ".join(names))
+    parser.add_argument("--settings", nargs="+", choices=every, default=every, metavar="NAME", help="; ".join(every))
+    chosen = sorted(methods)
+    parser.add_argument("--methods", nargs="+", choices=chosen, default=chosen, metavar="NAME", help="; ".join(chosen))
     parser.add_argument("--cells", type=Path, default=RESULTS / "uci_curves.jsonl", help="where finished cells are")
-    parser.add_argument("--report", action="store_true", help="compute nothing, write the reports")
+    parser.add_argument("--report", action="store_true", help="compute nothing, write the pages")
     arguments = parser.parse_args()
     cells = Cells(arguments.cells, SETTINGS, ("figure", "data", "setting", "method", "count", "trial"))
     try:

@@ -9,7 +9,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 
-from resumable import KEPT, Cells, table, write_report
+from resumable import FINDING, KEPT, Cells, bold_best, bold_least, table, write_report
 
 SETTINGS, FIELDS = {"graph": {"k": 20}}, ("data", "trial")
 
@@ -39,6 +39,30 @@ def test_a_report_keeps_what_was_written_by_hand(tmp_path):
     write_report(path, "# second\n")
     text = path.read_text(encoding="utf-8")
     assert text.startswith("# second") and "# first" not in text and text.endswith(f"{KEPT}\n\nby hand\n")
+
+
+def test_a_report_keeps_the_sentence_below_its_title(tmp_path):
+    path = tmp_path / "report.md"
+    write_report(path, "# Title\n\nfirst run\n")
+    page = path.read_text(encoding="utf-8")
+    assert page.startswith(f"# Title\n\n{FINDING}\n\n(What came out, in one sentence.)\n\nfirst run\n")
+    path.write_text(page.replace("(What came out, in one sentence.)", "It is\nfast."), encoding="utf-8")
+    write_report(path, "# Title\n\nsecond run\n")
+    page = path.read_text(encoding="utf-8")
+    assert page.startswith(f"# Title\n\n{FINDING}\n\nIt is\nfast.\n\nsecond run\n") and page.count("fast") == 1
+
+
+def test_the_best_cells_of_a_row_are_bold():
+    cells = ["0.941±0.00, 3%", "0.94±0.01, 2%", "0.94±0.03, 9%", "time limit", "-0.94±0.00"]
+    values = [0.9409, 0.944, 0.936, float("nan"), -0.94]
+    assert bold_best(cells, values) == [cells[0], "**0.94**±0.01, 2%", "**0.94**±0.03, 9%", *cells[3:]]
+    assert bold_best(["0.00±0.01", "0.00±0.00"], [0.001, 0.0]) == ["0.00±0.01", "0.00±0.00"]
+    assert bold_best(["not run"], [float("nan")]) == ["not run"]
+
+
+def test_the_least_number_of_a_column_is_bold():
+    rows = [["a", "0.31", "x"], ["b", "0.050", ""], ["c", "> 0.01", ""], ["d", "", "stopped"]]
+    assert bold_least(rows, 1) == [rows[0], ["b", "**0.050**", ""], *rows[2:]]
 
 
 def test_tables_are_markdown():
