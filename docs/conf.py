@@ -44,7 +44,8 @@ copybutton_exclude = ".linenos, .gp, .go"
 # ---------------------------------------------------------------------- API
 
 autodoc_member_order = "bysource"
-autodoc_typehints_format = "short"
+# Types are in the descriptions of parameters; in signatures they would fill half a page.
+autodoc_typehints = "none"
 # A formulation overrides what every formulation has: only what it says itself is worth reading on its page.
 autodoc_inherit_docstrings = False
 autodoc_class_signature = "mixed"
