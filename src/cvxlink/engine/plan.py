@@ -307,7 +307,7 @@ def _refuse_route(name: str, starts: list[_Start]) -> NoReturn:
     if name in {route.name for route in GENERAL_ROUTES} and not reasons:
         reasons = [_why_not_linear(starts[0].program)]
     if reasons:
-        raise FormUnavailable(f"the route {name!r} cannot solve this problem: {'; '.join(reasons)}")
+        raise FormUnavailable(f"the route {name!r} does not take this problem: {'; '.join(reasons)}")
     fitting = [route.name for route, data in known if route.refuses(data) is None]
     raise FormUnavailable(f"there is no route {name!r}; for this problem there is {', '.join(fitting) or 'none'}")
 
@@ -349,5 +349,5 @@ def _refuse_not_convex(problem: Formulation) -> NoReturn:
 def _refuse_form(problem: Formulation, form: str, refusal: ReductionRefused | None = None) -> NoReturn:
     name = type(problem).__name__
     why = f" ({refusal})" if refusal else ""
-    route = f"; {form!r} is a route: solve(route={form!r})" if form in routes_of(problem) else ""
+    route = f"; {form!r} is a route, solve(route={form!r})" if form in routes_of(problem) else ""
     raise FormUnavailable(f"{name} has no form {form!r}{why}; it has {', '.join(forms_of(problem)) or 'none'}{route}")

@@ -118,7 +118,6 @@ class CommandLineSolver(ConeProgramSolver):
 
     title = ""
     program = ""
-    package = ""
     OPTIONS: Collection[str] = ()
 
     @property
@@ -263,7 +262,7 @@ def _constant(program: ConeProgram) -> tuple[str, Result | None, int | None]:
 class CSDP(CommandLineSolver):
     """CSDP, by Brian Borchers: the solver used in the papers."""
 
-    title, program, package = "CSDP", "csdp", "coinor-csdp"
+    title, program = "CSDP", "csdp"
     OPTIONS = {
         "axtol": 1e-8,
         "atytol": 1e-8,
@@ -311,7 +310,7 @@ class CSDP(CommandLineSolver):
 class DSDP(CommandLineSolver):
     """DSDP, by Steven Benson and Yinyu Ye: a dual-scaling method."""
 
-    title, program, package = "DSDP", "dsdp5", "dsdp"
+    title, program = "DSDP", "dsdp5"
     OPTIONS = ("gaptol", "r0", "penalty", "boundy", "maxit", "zbar", "mu0", "rho", "drho", "pnormtol", "reuse", "bigM")
 
     def command(self, folder: Path, options: dict[str, Any]) -> list[str]:
@@ -339,7 +338,7 @@ class DSDP(CommandLineSolver):
 class SDPACommand(CommandLineSolver):
     """SDPA, by Kojima, Fujisawa and others, as an executable."""
 
-    title, program, package = "SDPA-CLI", "sdpa", "sdpa"
+    title, program = "SDPA-CLI", "sdpa"
     OPTIONS = {
         "maxIteration": 200,
         "epsilonStar": 1e-7,
