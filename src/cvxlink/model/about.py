@@ -9,6 +9,11 @@ from typing import Any
 from .citations import Citation
 
 
+def no_defaults(options: Collection[str]) -> dict[str, Any]:
+    """Return no values: the fields of the formulation have defaults of their own."""
+    return {}
+
+
 @dataclass(frozen=True)
 class About:
     """What a formulation says about itself, as the table of methods shows it.
@@ -47,7 +52,7 @@ class About:
     kernel: bool = True
     embedding: bool = False
     cluster: str | None = None
-    defaults: Callable[[Collection[str]], dict[str, Any]] = lambda options: {}
+    defaults: Callable[[Collection[str]], dict[str, Any]] = no_defaults
 
     @property
     def citation(self) -> Citation | None:

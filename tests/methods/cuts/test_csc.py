@@ -133,7 +133,7 @@ def test_without_orthogonality_the_generalised_eigenvectors_are_those_of_the_who
 def test_a_heuristic_warns_and_is_never_an_error():
     graph, _, links = cut_instance(20, seed=1)
     problem = cl.CSC(graph, links, fraction=0.5)
-    with pytest.warns(cl.InaccurateWarning, match="generalised eigenvectors.*route='exact' is optimal"):
+    with pytest.warns(cl.InaccurateWarning, match="generalised eigenvectors.*route 'exact' is optimal"):
         solution = problem.solve(route="paper")
     assert solution.status is cl.Status.INACCURATE
     assert solution.value > problem.solve().value + 0.01

@@ -86,7 +86,7 @@ class Cheapest(Route):
 
     name = "paper"
     why = "the cheapest of the generalised eigenvectors that satisfy the constraint"
-    remedy = "the paper's procedure promises no more; route='exact' is optimal"
+    remedy = "the paper's procedure promises no more; the route 'exact' is optimal"
 
     def refuses(self, cut: ConstrainedCut) -> str | None:
         """Return why the route does not apply, if it does not."""
@@ -98,7 +98,7 @@ class Cheapest(Route):
         """Compute them all; the multiplier that goes with the answer is that of the exact search, for comparison."""
         if cut.null_vector is None:
             raise FormUnavailable(
-                f"the route 'paper' does not take this problem: {DISCONNECTED}, or take route='exact'"
+                f"the route 'paper' does not take this problem: {DISCONNECTED}, or take the route 'exact'"
             )
         start = perf_counter()
         with threads_for(cut.n):
@@ -121,14 +121,14 @@ def cheapest_feasible(cut: ConstrainedCut, trivial: np.ndarray) -> tuple[np.ndar
         raise FormUnavailable(
             "the route 'paper' does not take this problem: the generalised eigenproblem is singular, as D^{1/2}1 "
             "itself satisfies the constraint with equality, or weights are too small; change beta a little, or take "
-            "route='exact'"
+            "the route 'exact'"
         )
     inverses, vectors = pairs
     vectors = vectors[:, inverses > 0]  # fᵀ(Q − βI)f = fᵀLf/λ: feasible, with something to spare
     if vectors.shape[1] < cut.count:
         raise FormUnavailable(
             f"the route 'paper' does not take this problem: at beta = {cut.beta:.6g} it finds {vectors.shape[1]} "
-            f"feasible eigenvectors, and {cut.count + 1} clusters need {cut.count}; lower beta, or take route='exact'"
+            f"feasible eigenvectors, and {cut.count + 1} clusters need {cut.count}; lower beta, or take the route 'exact'"
         )
     costs = np.einsum("ij,ij->j", vectors, cut.L @ vectors)
     f = vectors[:, np.argsort(costs)[: cut.count]]
