@@ -128,7 +128,8 @@ def cheapest_feasible(cut: ConstrainedCut, trivial: np.ndarray) -> tuple[np.ndar
     if vectors.shape[1] < cut.count:
         raise FormUnavailable(
             f"the route 'paper' does not take this problem: at beta = {cut.beta:.6g} it finds {vectors.shape[1]} "
-            f"feasible eigenvectors, and {cut.count + 1} clusters need {cut.count}; lower beta, or take the route 'exact'"
+            f"feasible eigenvectors, and {cut.count + 1} clusters need {cut.count}; lower beta, or take "
+            "the route 'exact'"
         )
     costs = np.einsum("ij,ij->j", vectors, cut.L @ vectors)
     f = vectors[:, np.argsort(costs)[: cut.count]]
