@@ -33,7 +33,7 @@ def outcomes(tmp_path_factory):
         if name not in known:
             folder = tmp_path_factory.mktemp(re.sub(r"\W", "_", name))
             runner = [sys.executable, page_runner.__file__, str(ROOT / name)]
-            done = subprocess.run(runner, cwd=folder, capture_output=True, text=True, timeout=600)
+            done = subprocess.run(runner, cwd=folder, capture_output=True, text=True, timeout=1200)
             rows = [json.loads(line) for line in done.stdout.splitlines()]
             known[name] = {row["line"]: row for row in rows}, done.stderr[-2000:]
         return known[name]

@@ -226,7 +226,7 @@ LANGUAGES: dict[str, Callable[[Reader, Block], None]] = {
 
 
 def _run(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=600)
 
 
 def _make(words: list[str]) -> None:

@@ -133,7 +133,7 @@ def test_a_failing_solver_keeps_its_reason(small_pcp):
 
 def test_a_child_gives_the_same_answer_as_no_child(small_pcp):
     here = small_pcp.solve(solver="CLARABEL")
-    there = small_pcp.solve(solver="CLARABEL", time_limit=60)
+    there = small_pcp.solve(solver="CLARABEL", time_limit=600)
     assert there.value == here.value
     np.testing.assert_array_equal(there.kernel, here.kernel)
     assert there.timings.solve > 0
@@ -165,7 +165,7 @@ def test_a_crash_in_the_child_is_an_error_with_its_signal(small_pcp, monkeypatch
             return os.abort, ()
 
     monkeypatch.setattr(isolation.pickle, "dumps", lambda task: pickle._dumps(Aborts()))
-    solution = small_pcp.solve(solver="CLARABEL", time_limit=30, strict=False)
+    solution = small_pcp.solve(solver="CLARABEL", time_limit=600, strict=False)
     assert solution.status is cl.Status.ERROR
     assert "SIGABRT" in solution.reason
 
@@ -173,7 +173,7 @@ def test_a_crash_in_the_child_is_an_error_with_its_signal(small_pcp, monkeypatch
 def test_files_in_the_working_folder_do_not_reach_the_child(small_pcp, monkeypatch, tmp_path):
     (tmp_path / "cvxpy.py").write_text("raise ImportError('the wrong cvxpy')")
     monkeypatch.chdir(tmp_path)
-    assert small_pcp.solve(solver="CLARABEL", time_limit=60).status is cl.Status.OPTIMAL
+    assert small_pcp.solve(solver="CLARABEL", time_limit=600).status is cl.Status.OPTIMAL
 
 
 def test_no_child_outlives_its_parent():
@@ -199,7 +199,7 @@ problem.solve(solver="CLARABEL", form="paper", presolve=False, time_limit=500)
     parent = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert parent.returncode == -9
     (child,) = parent.stdout.split()
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 300
     while _is_alive(child):
         assert time.monotonic() < deadline, "the child goes on without its parent"
         time.sleep(0.1)
@@ -306,7 +306,7 @@ X, y = cl.datasets.load("iris")
 graph, links = cl.Graph.knn(X[::5], n_neighbors=5), cl.Links.sample(y[::5], per_class=2, random_state=1)
 for _ in range({burnt}): cp.Variable()
 for problem in (cl.CCSR(graph, links, order=4), cl.SRCP(graph, links)):
-    solution = problem.solve(solver="CLARABEL", time_limit=60)
+    solution = problem.solve(solver="CLARABEL", time_limit=600)
     assert abs(solution.value - problem.solve().value) < 1e-5, solution
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)

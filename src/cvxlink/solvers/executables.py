@@ -34,6 +34,10 @@ ELIMINATED = "eliminated"
 LARGEST_ORDER = 4000
 
 
+class ProgramRefused(SolverError):
+    """A program that a solver cannot take, known before it is started."""
+
+
 class ConeProgramSolver(ConicSolver):
     """What CVXPY's compiler needs to know to produce a :class:`ConeProgram`."""
 
@@ -61,7 +65,7 @@ class ConeProgramSolver(ConicSolver):
         zero, linear, orders = int(dims.zero), int(dims.nonneg), tuple(int(order) for order in dims.psd)
         if max(orders, default=0) > LARGEST_ORDER:
             words = f"a semidefinite block of order {max(orders)} is not supported (at most {LARGEST_ORDER})"
-            raise SolverError(words)
+            raise ProgramRefused(words)
         symmetric = _symmetriser(linear, orders)
         cones, side = sp.csr_array(symmetric @ A[zero:]), symmetric @ b[zero:]
         eliminated = without_equations(np.ravel(c), A[:zero], b[:zero], cones, side, linear, orders, float(d))

@@ -23,7 +23,7 @@ from ..numerics.threads import on_threads
 from ..programs.base import Program
 from ..programs.status import Status
 from .catalogue import SOLVERS, SolverNotes, capable_solvers, takes_squares
-from .executables import COMMAND_LINE
+from .executables import COMMAND_LINE, ProgramRefused
 from .isolation import Ended, Limits, run_isolated
 from .route import Attempt, resources_of, without_answer
 
@@ -51,6 +51,7 @@ class RawResult:
     status: str | None = None
     failure: str | None = None
     failure_module: str = ""
+    is_refused: bool = False  # before the solver was started
     values: dict[str, Any] = field(default_factory=dict)
     duals: dict[str, Any] = field(default_factory=dict)
     compile_seconds: float = 0.0
@@ -87,7 +88,7 @@ def call_cvxpy(
             f"quadratic terms are not supported directly, and one of them would become a dense block of order {order}"
         )
         return RawResult(
-            failure=words, failure_module="cvxpy", capable=[s for s in capable_solvers(problem) if takes_squares(s)]
+            failure=words, is_refused=True, capable=[s for s in capable_solvers(problem) if takes_squares(s)]
         )
     try:
         with warnings.catch_warnings(), nullcontext() if verbose or solver not in CHATTY else _silent_stdout():
@@ -100,6 +101,7 @@ def call_cvxpy(
     except Exception as error:  # solvers raise whatever they like: their own errors, ArithmeticError, ValueError …
         raw.failure = str(error) or type(error).__name__
         raw.failure_module = type(error).__module__
+        raw.is_refused = isinstance(error, ProgramRefused)
         raw.capable = capable_solvers(problem)
     raw.compile_seconds = float(problem.compilation_time or 0.0)
     raw.solve_seconds = perf_counter() - start - raw.compile_seconds
@@ -193,10 +195,11 @@ def _raise_if_unavailable(raw: RawResult, solver: str) -> None:
         raise SolverUnavailable(
             f"{solver} is installed but has no valid licence ({message}); {how}", needs_licence=True
         )
-    # CVXPY's messages if a solver does not support a cone or the like.
-    if raw.failure_module.startswith("cvxpy") and (
-        "could not be reduced" in lowered or "not supported" in lowered or "cannot solve" in lowered
-    ):
+    # Nothing but CVXPY's words says that a solver does not support a cone or the like.
+    unsupported = raw.failure_module.startswith("cvxpy") and any(
+        words in lowered for words in ("could not be reduced", "not supported", "cannot solve")
+    )
+    if raw.is_refused or unsupported:
         raise SolverUnavailable(f"{solver} cannot take this program ({message}); try one of {', '.join(raw.capable)}")
 
 
