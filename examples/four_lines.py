@@ -45,13 +45,13 @@ def mean(scores, number):
 
 
 numbers = sorted({number for number, _ in curves["KP"]})
-best = [max(mean(scores, m) for scores in curves.values()) for m in numbers]
+ranked = [sorted(mean(scores, m) for scores in curves.values()) for m in numbers]
 print(f"{'mean NMI':14}" + "".join(f"{number:>6} links" for number in numbers))
 for name, scores in curves.items():
     row = f"{name:14}"
-    for number, top in zip(numbers, best, strict=True):
+    for number, (least, *_, best) in zip(numbers, ranked, strict=True):
         found = mean(scores, number)
-        row += f"{found:11.2f}{'*' if found == top > 0 else ' '}"
+        row += f"{found:11.2f}{'*' if found == best > least else ' '}"
     print(row.rstrip())
 figure, ax = plt.subplots(figsize=(7, 4), layout="constrained")
 cl.plotting.plot_scores(curves, ax, "four lines, two classes", score="NMI")

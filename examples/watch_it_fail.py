@@ -61,7 +61,7 @@ for solver in SOLVERS:
             best = c.relative_gap == min(p.relative_gap for p in proofs.values())
             row += f" {s.value:11.6f} {c.largest_violation:10.1e} {c.relative_gap:9.1e}"
             row += " *" if best else ""
-        print(row)
+        print(row.rstrip())
 
 # %%
 # A certified gap of 1e-4 means that the optimum is known to four digits. Where a mark

@@ -3,8 +3,8 @@ Cannot-links at right angles, or further apart
 ==============================================
 
 PCP puts cannot-linked points at right angles, :math:`K_{ij} = 0`. Two classes would
-rather be opposite, and three at 120 degrees apart. Here they may be:
-:math:`K_{ij} \le 0`, and everything else is as in PCP.
+rather be opposite, and three 120 degrees apart. Here they may be: :math:`K_{ij} \le 0`,
+and everything else is as in PCP.
 """
 
 from dataclasses import dataclass

@@ -262,7 +262,7 @@ for name, s in printed.items():
     if c := proof(s):
         row += f" {c.value:10.6f} {c.largest_violation:9.0e}"
         row += f" {c.lower_bound:12.6f} {c.upper_bound:12.6f} {c.relative_gap:8.0e}"
-    print(row)
+    print(row.rstrip())
 lower, upper = interval([*fine.values(), *filter(None, map(proof, printed.values()))])
 print(f"all together, with the answers from above: [{lower:.10f}, {upper:.10f}]")
 

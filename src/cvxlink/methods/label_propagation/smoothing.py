@@ -78,7 +78,7 @@ class Smoothing(Springs):
         return self.residual(point["f"])[1]
 
     def violations(self, point: Mapping[str, np.ndarray]) -> dict[str, float]:
-        """Return that there are no constraints."""
+        """Return nothing: there are no constraints to violate."""
         return {}
 
     def residual(self, F: np.ndarray) -> tuple[float, float]:

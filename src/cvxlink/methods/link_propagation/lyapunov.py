@@ -108,7 +108,7 @@ class Lyapunov:
         return self.residual(point["F"])[1]
 
     def violations(self, point: Mapping[str, np.ndarray]) -> dict[str, float]:
-        """Return that there are no constraints."""
+        """Return nothing: there are no constraints to violate."""
         return {}
 
     def residual(self, F: np.ndarray) -> tuple[float, float]:
