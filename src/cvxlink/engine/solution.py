@@ -67,7 +67,7 @@ class RelaxationGap:
 
     def __str__(self) -> str:
         text = f"clustering {self.value:.6g}, bound {self.bound:.6g}, gap {self.gap:.3g}"
-        return text if self.feasible else f"{text} (the clustering violates a constraint by {self.violated:.3g})"
+        return text if self.feasible else f"{text} (the clustering breaks a constraint by {self.violated:.3g})"
 
 
 @dataclass(frozen=True, eq=False)
