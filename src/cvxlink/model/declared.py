@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from textwrap import wrap
 from typing import Any, ClassVar
 
 import cvxpy as cp
@@ -16,6 +17,7 @@ from ..errors import InvalidProblem
 from . import typesetting
 from . import typesetting as mathematics
 from .about import About
+from .tables import WIDTH
 
 
 def _check_leaves(term: Any, variables: Mapping[str, cp.Variable], what: str) -> None:
@@ -237,7 +239,7 @@ class Declared(ABC):
         lines.append(f"  {'over':<11} {', '.join(shapes)}")
         lines.append(f"  {'size':<11} {declaration.sizes}")
         if self.about.citation:
-            lines.append(f"  {'from':<11} {self.about.citation}")
+            lines += wrap(f"  {'from':<11} {self.about.citation}", WIDTH, subsequent_indent=" " * 14)
         return "\n".join(lines)
 
     def _repr_latex_(self) -> str:
