@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 import cvxlink as cl
 from cvxlink import plotting
-from cvxlink.engine.solution import LearntKernel
+from cvxlink.engine.learnt_kernel import LearntKernel
 from cvxlink.numerics.matrices import Congruence
 from cvxlink.studies import LinkCurve
 from helpers.formulations import RewrittenPCP

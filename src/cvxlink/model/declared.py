@@ -239,7 +239,9 @@ class Declared(ABC):
         lines.append(f"  {'over':<11} {', '.join(shapes)}")
         lines.append(f"  {'size':<11} {declaration.sizes}")
         if self.about.citation:
-            lines += wrap(f"  {'from':<11} {self.about.citation}", WIDTH, subsequent_indent=" " * 14)
+            whole = str(self.about.citation).replace("eq. ", "eq.\u00a0")  # "eq. (1)" stays on one line
+            wrapped = wrap(f"  {'from':<11} {whole}", WIDTH, subsequent_indent=" " * 14)
+            lines += [line.replace("\u00a0", " ") for line in wrapped]
         return "\n".join(lines)
 
     def _repr_latex_(self) -> str:

@@ -275,9 +275,9 @@ def test_beta_as_a_number_and_as_a_fraction():
         (
             lambda g, q: cl.CSC(g, q).solve(form="paper"),
             cl.FormUnavailable,
-            "it has the form sdp, and by route: exact, paper",
+            "it can be solved by form: sdp, or by route: exact, paper",
         ),
-        (lambda g, q: cl.CSC(g, q).solve().cluster(3), cl.InvalidInput, "give it n_clusters=3"),
+        (lambda g, q: cl.CSC(g, q).solve().cluster(3), cl.InvalidInput, "declare it with n_clusters=3"),
         (lambda g, q: cl.CSC(g, q).solve().kernel, cl.CvxlinkError, "yields cut and no kernel"),
     ],
 )
