@@ -79,7 +79,7 @@ class Reference:
     ----------
     value : float
     tolerance : float
-        How far off an answer may be, relative to 1 + |value|.
+        How far off an answer may be, relative to ``1 + |value|``.
     by : str
         How it was proven: by "hand", by a "certificate" (bounds from both sides), or by "solvers" of different kinds
         that agree.
