@@ -274,6 +274,36 @@ def test_data_without_an_entry_for_a_constraint_are_refused():
         Silent([1.0]).solve()
 
 
+@pytest.mark.parametrize(
+    ("returned", "says"),
+    [
+        (5, "must return a Certificate, not 5"),
+        (cl.Certificate(5.0, {"positive": 0.0}, 4.0), "says that the objective is 5, and its data say 4"),
+        (cl.Certificate(4.0, {"positive": 0.0}, 4.5), "is wrong: its lower bound 4.5 is above 4"),
+    ],
+)
+def test_a_proof_that_cannot_be_right_is_refused(returned, says):
+    class Proven(Nearest):
+        def constraints(self, x):
+            return super().constraints(x)
+
+        @cached_property
+        def program(self):
+            return cl.SpecialProgram(self, Distance(self.a), (Clip(),), lambda *_: returned)
+
+    with pytest.raises(cl.InvalidProblem, match=says):
+        Proven([1.0, -2.0, 3.0]).solve()
+
+
+@pytest.mark.parametrize("order", [("a", "b"), ("b", "a")])
+def test_a_certificate_with_nan_in_it_holds_nothing(order):
+    violations = {"a": float("nan"), "b": 0.0}
+    certificate = cl.Certificate(1.0, {name: violations[name] for name in order}, 1.0)
+    assert not certificate.holds(0.1) and np.isnan(certificate.largest_violation)
+    assert not cl.Certificate(1.0, {"a": 0.0}, float("nan"), 1.0).holds(0.1)
+    assert not cl.Certificate(1.0, {"a": 0.0}, 1.0, distance=float("nan")).holds(0.1)
+
+
 def test_linear_data_that_disagree_are_refused(given):
     class Wrong(cl.PCP):
         def variables(self):

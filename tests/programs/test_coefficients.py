@@ -41,6 +41,8 @@ KNOWN = {
     "multiples": lambda K: 2 * K[ROWS, COLUMNS] - 3,
     "multiples by entry": lambda K: cp.multiply(W, K[ROWS, COLUMNS]) + W,
     "weighted sum": lambda K: W @ (1 - K[ROWS, COLUMNS]),
+    "weighted sum of one": lambda K: W[:1] @ K[ROWS[:1], COLUMNS[:1]],
+    "multiple of one by a vector of one": lambda K: cp.multiply(W[:1], K[ROWS[:1], COLUMNS[:1]]),
     "distances": lambda K: K[ROWS, ROWS] + K[COLUMNS, COLUMNS] - 2 * K[ROWS, COLUMNS],
     "quotient": lambda K: -cp.trace(K) / 4 + 1,
     "our entries": lambda K: entries(K, ROWS, COLUMNS, W),

@@ -71,7 +71,7 @@ class Certificate:
     @property
     def largest_violation(self) -> float:
         """The largest of the violations."""
-        return max(self.violations.values(), default=0.0)
+        return float(np.max([0.0, *self.violations.values()]))  # NaN stays NaN
 
     def holds(self, accuracy: float, weigh_violations: bool = True) -> bool:
         """Whether violations, and the gap if there is a bound, are at most ``accuracy``.
@@ -91,7 +91,7 @@ class Certificate:
             slips.append(self.sensitivity / size)
         if self.distance is not None:
             slips.append(self.distance / self.norm if self.distance else 0.0)
-        return bool(feasible and max(slips, default=0.0) <= accuracy and np.isfinite(self.value))
+        return bool(feasible and np.max([0.0, *slips]) <= accuracy and np.isfinite(self.value))
 
     @property
     def summary(self) -> str:
@@ -113,9 +113,7 @@ class Certificate:
             lines.append(f"lower bound    {self.lower_bound:.10g}   ({self.basis})")
             lines.append(f"gap            {self.gap:.2e}   relative {self.relative_gap:.2e} = gap / (1 + |value|)")
             if self.upper_bound is None and self.distance is None:
-                lines.append(
-                    "               measured from the value: no exactly feasible point could be made from the answer"
-                )
+                lines.append("               measured from the value: no exactly feasible point was computed")
         else:
             lines.append(f"lower bound    none: {self.basis}")
         if self.distance is not None:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..errors import InfeasibleProblem, InvalidInput, ReductionRefused
+from ..errors import InfeasibleProblem, InvalidInput, InvalidProblem, ReductionRefused
 from ..model.declared import declared_variables
 from ..numerics.matrices import Arrays, Congruence
 from ..numerics.separable import PropagatedLinks
@@ -24,6 +24,8 @@ from .lagrangian import lower_bound
 from .linear_sdp import certify_linear_sdp
 from .violations import checked_point, violations_of
 
+# The relative difference allowed between the same number computed in two ways, and the largest point compared.
+CREDIBLE, LARGEST_COMPARED = 1e-6, 40_000
 NOT_FINITE = "the point contains NaN or infinity"
 
 
@@ -36,7 +38,9 @@ def certify_program(program: Program, values: Mapping[str, Any], duals: Mapping[
         point = checked_point(declared_variables(program.problem), values, keep_products=True)
         if not _is_finite(point):
             return Certificate(float("nan"), {}, basis=NOT_FINITE, scale=0.0)
-        return program.proof(program.data, point, duals)
+        certificate = program.proof(program.data, point, duals)
+        _require_credible(program, point, certificate)
+        return certificate
     try:
         sdp = program.linear_sdp()
     except ReductionRefused:
@@ -51,6 +55,28 @@ def certify_program(program: Program, values: Mapping[str, Any], duals: Mapping[
     violations, _ = violations_of(declaration, point)
     K = point[sdp.variable]
     return certify_linear_sdp(sdp, (K + K.T) / 2, duals, float(declaration.objective.value), violations)
+
+
+def _require_credible(program: SpecialProgram, point: Mapping[str, Any], certificate: Any) -> None:
+    """Raise if what a formulation's own proof returns cannot be right."""
+    name = type(program.problem).__name__
+    if not isinstance(certificate, Certificate):
+        raise InvalidProblem(f"the proof of {name} must return a Certificate, not {certificate!r}")
+    if all(isinstance(value, np.ndarray) and value.size <= LARGEST_COMPARED for value in point.values()):
+        value = program.value(point)
+        allowed = CREDIBLE * (abs(value) + abs(certificate.value)) + 1e-9
+        if np.isfinite(value) and abs(value - certificate.value) > allowed:
+            raise InvalidProblem(
+                f"the proof of {name} says that the objective is {certificate.value:.10g}, and its data say "
+                f"{value:.10g}; correct one of them"
+            )
+    bound = certificate.lower_bound
+    exact = certificate.largest_violation == 0
+    if exact and bound is not None and bound - certificate.value > CREDIBLE * (1 + abs(certificate.value)):
+        raise InvalidProblem(
+            f"the proof of {name} is wrong: its lower bound {bound:.10g} is above {certificate.value:.10g}, the value "
+            f"of a feasible point"
+        )
 
 
 def _certify_declared(program: Program, values: Mapping[str, Any], duals: Mapping[str, Any]) -> Certificate:

@@ -301,9 +301,11 @@ class ConstrainedClustering(ClusterMixin, BaseEstimator):
             problem = chosen.make(graph, all_links, labels, k, **options)
         found = getattr(problem, "n_clusters", k)
         if found != k:
+            named = "the {} classes that labels name" if "labels" in chosen.needs else "{} clusters"
+            other = ", label a point of each class, or choose a method that takes links"
             raise InvalidInput(
-                f"{chosen.name} finds the {found} classes that labels name, not {k} clusters; ask for {found}, label a "
-                f"point of each class, or choose a method that takes links",
+                f"{chosen.name} finds {named.format(found)}, not {k} clusters; ask for {found}"
+                f"{other if 'labels' in chosen.needs else ', or choose another method'}",
                 "n_clusters",
             )
         return _Task(problem, known, all_links, k, replaced)

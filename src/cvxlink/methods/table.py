@@ -159,12 +159,12 @@ def _subclasses(formulation: type[Problem]) -> Iterator[type[Problem]]:
 
 @cache
 def _small() -> tuple[Graph, Links, list[int], int]:
-    graph = Graph.from_affinity(0.2 + 0.6 * np.kron(np.eye(2), np.ones((2, 2))))
-    return graph, Links(4, must=[(0, 1)], cannot=[(0, 2)]), [0, -1, 1, -1], 2
+    graph = Graph.from_affinity(0.2 + 0.6 * np.kron(np.eye(2), np.ones((3, 3))))
+    return graph, Links(6, must=[(0, 1), (3, 4)], cannot=[(0, 3), (2, 5)]), [0, -1, -1, 1, -1, -1], 2
 
 
 def _ways(formulation: type[Problem]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the forms and routes of a formulation on four points; none where it needs more than these."""
+    """Return the forms and routes of a formulation on six points; none where it needs more than these."""
     row = Method(formulation.__name__, "", "", (), (), "", "", formulation)
     try:
         problem = row.make(*_small())

@@ -75,7 +75,8 @@ def _known_product(expression: Any, K: cp.Variable) -> Map | None:
         return None
     (A, a), entrywise = inside, isinstance(expression, cp.multiply)
     if len(a) == expression.size and (entrywise or factor.size == 1):
-        numbers = np.broadcast_to(as_dense(factor.value), expression.shape).ravel(order="F")
+        value = as_dense(factor.value)
+        numbers = np.broadcast_to(value.item() if factor.size == 1 else value, expression.shape).ravel(order="F")
         return sp.csr_array(sp.diags_array(numbers) @ A), numbers * a
     if factor.ndim == 1 and len(a) == factor.size and expression.size == 1 and not entrywise:
         weights = sp.csr_array(np.atleast_2d(as_dense(factor.value)))
