@@ -6,11 +6,13 @@ import copy
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import Any, NoReturn
 
 import cvxpy as cp
 
 from ..errors import FormUnavailable, InfeasibleProblem, InvalidInput, InvalidProblem, ReductionRefused
+from ..model.tables import WIDTH
 from ..programs.base import Program
 from ..programs.declared import SpecialProgram
 from ..reductions import Contraction, Dualisation, Elimination, Reduction, Scaling
@@ -86,9 +88,15 @@ class Plan:
         else:
             lines.append(f"form {self.form!r}: {self.program.sizes}")
             lines.append(f"solver {self.solver}: {self.why}")
-        return "\n".join([lines[0], *(f"{k}. {line}" for k, line in enumerate(lines[1:], 1))])
+        return "\n".join([lines[0], *(_wrapped(f"{k}. {line}") for k, line in enumerate(lines[1:], 1))])
 
     __repr__ = __str__
+
+
+def _wrapped(text: str) -> str:
+    """Return lines that fit a page; sizes stay on one line."""
+    first, *sizes = text.split("\n")
+    return "\n".join([*wrap(first, WIDTH, subsequent_indent="   ", break_long_words=False), *sizes])
 
 
 def forms_of(problem: Formulation) -> tuple[str, ...]:
