@@ -45,7 +45,7 @@ class SoftPCP(cl.Problem):
 
     def objective(self, K):
         return cp.Minimize(
-            terms.smoothness(K, self.graph.laplacian())
+            terms.smoothness(K, self.graph.laplacian(), r"\bar L")
             + terms.soft_must_links(K, self.links, self.must_weight)
             + terms.soft_cannot_links(K, self.links, self.cannot_weight)
         )
