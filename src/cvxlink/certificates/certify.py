@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import cvxpy as cp
 import numpy as np
 import scipy.sparse as sp
 
-from ..errors import InfeasibleProblem, InvalidInput, InvalidProblem, ReductionRefused
-from ..model.declared import declared_variables
+from ..errors import CvxlinkError, InfeasibleProblem, InvalidInput, InvalidProblem, ReductionRefused
+from ..model.declared import Declaration, declared_variables
+from ..model.linear_maps import LinearMap
 from ..numerics.matrices import Arrays, Congruence
 from ..numerics.separable import PropagatedLinks
 from ..programs.base import Program
@@ -38,7 +40,7 @@ def certify_program(program: Program, values: Mapping[str, Any], duals: Mapping[
         point = checked_point(declared_variables(program.problem), values, keep_products=True)
         if not _is_finite(point):
             return Certificate(float("nan"), {}, basis=NOT_FINITE, scale=0.0)
-        certificate = program.proof(program.data, point, duals)
+        certificate = _proven(program, point, duals)
         _require_credible(program, point, certificate)
         return certificate
     try:
@@ -46,15 +48,34 @@ def certify_program(program: Program, values: Mapping[str, Any], duals: Mapping[
     except ReductionRefused:
         return _certify_declared(program, values, duals)
     K = values.get(sdp.variable)
-    if isinstance(K, Congruence):  # the rows stand for the constraints, so no n × n array is built
+    if isinstance(K, Congruence) and (sdp.n**2 > LARGEST_COMPARED or _carries_rows(program.declaration)):
+        # The rows stand for the constraints: nothing of order n × n is ever built.
         return certify_linear_sdp(sdp, K, duals, sdp.value(K), {})
     declaration = program.declaration
     point = checked_point(declaration.variables, values)
     if not _is_finite(point):
         return _nothing_proven(program)
     violations, _ = violations_of(declaration, point)
-    K = point[sdp.variable]
-    return certify_linear_sdp(sdp, (K + K.T) / 2, duals, float(declaration.objective.value), violations)
+    dense = point[sdp.variable]
+    kept = K if isinstance(K, Congruence) else (dense + dense.T) / 2
+    return certify_linear_sdp(sdp, kept, duals, float(declaration.objective.value), violations)
+
+
+def _carries_rows(declaration: Declaration) -> bool:
+    """Whether a declaration is made of terms that carry their rows, which then were not read off it."""
+    rows = all(hasattr(term, "rows") or isinstance(term, cp.constraints.PSD) for term in declaration.terms)
+    return rows and isinstance(declaration.objective.args[0], LinearMap)
+
+
+def _proven(program: SpecialProgram, point: Mapping[str, Any], duals: Mapping[str, Any]) -> Any:
+    assert program.proof is not None
+    try:
+        return program.proof(program.data, point, duals)
+    except CvxlinkError:
+        raise
+    except Exception as error:  # it may be anybody's code
+        name = type(program.problem).__name__
+        raise InvalidProblem(f"the proof of {name} fails: {type(error).__name__}: {error}") from error
 
 
 def _require_credible(program: SpecialProgram, point: Mapping[str, Any], certificate: Any) -> None:
@@ -70,6 +91,12 @@ def _require_credible(program: SpecialProgram, point: Mapping[str, Any], certifi
                 f"the proof of {name} says that the objective is {certificate.value:.10g}, and its data say "
                 f"{value:.10g}; correct one of them"
             )
+        for constraint, violation in program.violations(point).items():
+            if violation > CREDIBLE and not certificate.violations.get(constraint, 0.0) > 0:
+                raise InvalidProblem(
+                    f"the proof of {name} says nothing of the constraint {constraint!r}, which the point violates by "
+                    f"{violation:.3g}"
+                )
     bound = certificate.lower_bound
     exact = certificate.largest_violation == 0
     if exact and bound is not None and bound - certificate.value > CREDIBLE * (1 + abs(certificate.value)):

@@ -68,9 +68,21 @@ def violations_of(declaration: Declaration, point: dict[str, np.ndarray]) -> tup
                 eigenvalues.append(least_eigenvalue((matrix + matrix.T) / 2)[0])
                 worst = max(worst, -eigenvalues[-1])
             else:
-                worst = max(worst, float(np.max(_violation(term))))
+                worst = max(worst, _largest(term), *(_largest(limit) for part in term.args for limit in part.domain))
         violations[name] = worst
+    outside = max([0.0, *(_largest(limit) for limit in declaration.objective.args[0].domain)])
+    if outside > 0:  # CVXPY has values there, which mean nothing
+        violations["objective domain"] = outside
     return violations, min(eigenvalues, default=None)
+
+
+def _largest(term: Any) -> float:
+    """Return the largest violation of a constraint; what is not a number violates it without limit."""
+    if isinstance(term, cp.constraints.PSD):
+        matrix = np.asarray(term.args[0].value)
+        return max(0.0, -least_eigenvalue((matrix + matrix.T) / 2)[0])
+    largest = float(np.max(_violation(term)))
+    return np.inf if np.isnan(largest) else largest
 
 
 def _violation(term: Any) -> Any:

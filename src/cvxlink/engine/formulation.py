@@ -131,9 +131,14 @@ def checked_program(problem: Formulation) -> Program:
                 f"{type(problem).__name__}.program must be a program, such as a SpecialProgram, not {program!r}; the "
                 f"kind of program in words belongs in about = About(program=…)"
             )
+        if isinstance(program, DeclaredProgram) and program.problem is not problem:
+            raise InvalidProblem(
+                f"{type(problem).__name__}.program belongs to another problem, a {type(program.problem).__name__}; "
+                f"make it with SpecialProgram(self, …)"
+            )
         if isinstance(program, LinearSDP):
             program = SpecialProgram(problem, program)
-        if isinstance(program, SpecialProgram) and (program.proof is not None or isinstance(program.data, LinearSDP)):
+        if isinstance(program, SpecialProgram):
             require_agreement(program)
         problem.__dict__["_checked_program"] = program
     return problem.__dict__["_checked_program"]

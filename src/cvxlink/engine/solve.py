@@ -11,7 +11,7 @@ import numpy as np
 
 from ..certificates import Certificate, certify_program
 from ..certificates.linear_sdp import Face
-from ..errors import InaccurateWarning, InfeasibleProblem, InvalidInput, ReductionRefused, SolveFailed
+from ..errors import InaccurateWarning, InfeasibleProblem, InvalidInput, InvalidProblem, ReductionRefused, SolveFailed
 from ..numerics.checks import real_array
 from ..numerics.matrices import Arrays
 from ..numerics.threads import on_threads
@@ -69,7 +69,9 @@ def _by_route(route: Route, data: Any, settings: Settings, limits: Limits, isola
     else:
         with on_threads(limits.threads):
             ended = Ended(route.run(data, settings))
-    attempt = ended.answer if ended.answer is not None else without_answer(ended)
+    attempt = without_answer(ended) if ended.answer is None and (ended.limit or ended.failure) else ended.answer
+    if not isinstance(attempt, Attempt):
+        raise InvalidProblem(f"the route {route.name!r} must return an Attempt, not {attempt!r}")
     return replace(attempt, resources=resources_of(ended, limits, isolated))
 
 
@@ -219,7 +221,7 @@ def _with_bounds_of(by_form: _ByForm, certificate: Certificate) -> Certificate:
     own = certify_program(by_form.program, by_form.values, by_form.duals)
     if own.lower_bound is None or (certificate.lower_bound or -np.inf) >= own.lower_bound:
         return certificate
-    basis = f"{own.basis}, for the form {by_form.form!r}, which has the same optimum"
+    basis = f"{own.basis}, for the form {by_form.form!r}, which the formulation says has the same optimum"
     return replace(
         certificate,
         lower_bound=own.lower_bound,

@@ -218,6 +218,11 @@ class Declared(ABC):
         """The declared program, checked to be well formed and convex. The formulation is asked only once."""
         return Declaration.of(self, declared_variables(self))
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        for made in MADE_OF_VARIABLES:  # it is another program now
+            self.__dict__.pop(made, None)
+
     def __getstate__(self) -> dict[str, Any]:
         # CVXPY's variables, and what was made of them, belong to this object alone: a copy declares its own.
         return {name: value for name, value in self.__dict__.items() if name not in MADE_OF_VARIABLES}

@@ -28,7 +28,10 @@ Map = tuple[sp.csr_array, np.ndarray]  # A and a: the expression is A·vec(K) + 
 
 def coefficients(expression: Any, K: cp.Variable) -> Map:
     """Return A, with one row for each entry of the expression, symmetrised, and a: expression = A·vec(K) + a."""
-    return _known_map(expression, K) or by_gradient(expression, K)
+    known = _known_map(expression, K)
+    if known is not None and known[0].shape[0] == len(known[1]) == expression.size:
+        return known
+    return by_gradient(expression, K)
 
 
 def _known_map(expression: Any, K: cp.Variable) -> Map | None:
@@ -76,6 +79,8 @@ def _known_product(expression: Any, K: cp.Variable) -> Map | None:
     (A, a), entrywise = inside, isinstance(expression, cp.multiply)
     if len(a) == expression.size and (entrywise or factor.size == 1):
         value = as_dense(factor.value)
+        if factor.size > 1 and factor.ndim > len(expression.shape):
+            return None
         numbers = np.broadcast_to(value.item() if factor.size == 1 else value, expression.shape).ravel(order="F")
         return sp.csr_array(sp.diags_array(numbers) @ A), numbers * a
     if factor.ndim == 1 and len(a) == factor.size and expression.size == 1 and not entrywise:
@@ -90,7 +95,9 @@ def _selected(expression: Any, K: cp.Variable) -> np.ndarray | None:
         return None
     n = K.shape[0]
     if isinstance(expression, index | special_index):
-        return np.arange(n * n).reshape(n, n)[expression.key].ravel(order="F")
+        # The key as it was written: the normalised one of ``K[::-1]`` means nothing to NumPy.
+        key = expression._orig_key if isinstance(expression, index) else expression.key
+        return np.arange(n * n).reshape(n, n)[key].ravel(order="F")
     return np.arange(n) * (n + 1) if isinstance(expression, diag_mat) and expression.k == 0 else None
 
 
@@ -131,7 +138,7 @@ def by_gradient(expression: Any, K: cp.Variable) -> tuple[sp.csr_array, np.ndarr
     """Return the coefficients from CVXPY's gradient and the value at K = 0."""
     n = K.shape[0]
     K.save_value(np.zeros(K.shape))
-    constant = np.atleast_1d(np.asarray(expression.value, dtype=float)).ravel(order="F")
+    constant = np.atleast_1d(np.asarray(as_dense(expression.value), dtype=float)).ravel(order="F")
     gradient = sp.coo_array(_matrix(expression.grad[K]).T)
     # CVXPY counts entries column by column; symmetrising makes that the same as row by row.
     i, j = gradient.col % n, gradient.col // n
