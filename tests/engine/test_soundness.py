@@ -353,3 +353,119 @@ def test_one_solve_asks_the_formulation_once(given, method, how):
     solution.cluster(2, random_state=0)
     assert str(problem) and str(solution.plan) and str(solution.certificate)
     assert calls == {"variables": 1, "objective": 1, "constraints": 1}
+
+
+# ---------------------------------------------------------------------- what an attack found
+
+
+class OnSphere(cl.Problem):
+    """Smoothness on the unit sphere, with more constraints."""
+
+    def __init__(self, graph, more):
+        self.graph, self.more = graph, more
+
+    def variables(self):
+        return {"K": cp.Variable((self.graph.n, self.graph.n), symmetric=True)}
+
+    def objective(self, K):
+        return cp.Minimize(terms.smoothness(K, self.graph.laplacian()))
+
+    def constraints(self, K):
+        return {"unit": terms.unit_diagonal(K), **self.more(K), "psd": terms.semidefinite(K)}
+
+
+def test_slices_that_go_backwards_are_part_of_the_program(given):
+    problem = OnSphere(given[0], lambda K: {"sum": cp.sum(K[::-1, 0]) == 0})
+    solution = problem.solve()
+    assert solution.value == pytest.approx(problem.to_cvxpy().solve(solver="CLARABEL"), rel=1e-4)
+    assert abs(solution.kernel[:, 0].sum()) < 1e-3 and solution.value > 1e-2
+
+
+def test_a_program_of_another_problem_is_refused(given):
+    class Borrowing(OnSphere):
+        def constraints(self, K):
+            return super().constraints(K)
+
+        @cached_property
+        def program(self):
+            return cl.PCP(self.graph, cl.Links(self.graph.n)).program
+
+    with pytest.raises(cl.InvalidProblem, match="belongs to another problem, a PCP"):
+        Borrowing(given[0], lambda K: {"cannot": K[0, 1] == 0}).solve()
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda rows: {**rows, "more": (np.array([[0, 5]]), 0.0)}, "a constraint 'more' that it does not declare"),
+        (
+            lambda rows: {**rows, "cannot": (rows["cannot"][0][:-1], 0.0)},
+            "declares . rows == in the constraint 'cannot'",
+        ),
+        (lambda rows: {**rows, "cannot": (rows["cannot"][0] + [0, 1], 0.0)}, "disagree.*the constraint 'cannot'"),
+        (lambda rows: {**rows, "unit": (rows["unit"][0], 1.01)}, "disagree.*the constraint 'unit'"),
+    ],
+)
+def test_one_wrong_row_among_many_is_noticed(given, change, says):
+    class Changed(cl.PCP):
+        def variables(self):
+            return super().variables()
+
+        @cached_property
+        def program(self):
+            everyone = np.arange(self.graph.n)
+            rows = {"unit": (np.column_stack([everyone, everyone]), 1.0)}
+            rows |= {"must": (self.links.must, 1.0), "cannot": (self.links.cannot, 0.0)}
+            return cl.LinearSDP.with_fixed_entries(self.L, change(rows))
+
+    graph, _, _ = given
+    links = cl.Links(graph.n, must=[(0, 1)], cannot=[(0, 2), (3, 7), (4, 9)])
+    with pytest.raises(cl.InvalidProblem, match=says):
+        Changed(graph, links).solve(route="low-rank")
+
+
+OUTSIDE = {
+    "log": lambda x: {"c": cp.log(x) >= 0},
+    "sqrt": lambda x: {"c": cp.sqrt(x) >= 1},
+    "inverse": lambda x: {"c": cp.inv_pos(x) <= 1},
+    "power": lambda x: {"c": cp.power(x, 1.5) <= 3},
+}
+
+
+@pytest.mark.parametrize("name", OUTSIDE)
+def test_points_outside_the_domain_of_a_constraint_violate_it(name):
+    class Sum(cl.Problem):
+        def variables(self):
+            return {"x": cp.Variable(2)}
+
+        def objective(self, x):
+            return cp.Minimize(cp.sum(x))
+
+        def constraints(self, x):
+            return {**OUTSIDE[name](x), "box": cp.abs(x) <= 9}
+
+    certificate = cl.certify(Sum(), {"x": -5 * np.ones(2)})
+    assert certificate.violations["c"] > 1 and not certificate.holds(0.1)
+
+
+def test_points_outside_the_domain_of_the_objective_are_not_feasible():
+    class Inverse(cl.Problem):
+        def variables(self):
+            return {"x": cp.Variable()}
+
+        def objective(self, x):
+            return cp.Minimize(cp.inv_pos(x))
+
+        def constraints(self, x):
+            return {"most": x <= 2}
+
+    certificate = cl.certify(Inverse(), {"x": np.array(-0.5)})
+    assert certificate.violations["objective domain"] == pytest.approx(0.5)
+    assert Inverse().solve().value == pytest.approx(0.5, abs=1e-4)
+
+
+def test_a_problem_that_was_changed_is_declared_anew():
+    problem = Nearest([1.0, -2.0])
+    assert problem.solve().value == pytest.approx(4)
+    problem.a = np.array([1.0, -3.0])
+    assert problem.solve().value == pytest.approx(9)

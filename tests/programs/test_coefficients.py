@@ -29,6 +29,9 @@ KNOWN = {
     "a row": lambda K: K[2],
     "a column": lambda K: K[:, 1],
     "every second": lambda K: K[::2, 0],
+    "backwards": lambda K: K[::-1, 0],
+    "the last ones backwards": lambda K: K[3::-1, 4],
+    "sum backwards": lambda K: cp.sum(K[::-1, 0]),
     "several rows": lambda K: K[[0, 1]],
     "diagonal": lambda K: cp.diag(K),
     "trace": lambda K: cp.trace(K),
@@ -58,6 +61,7 @@ OTHERS = {
     "matrix times entries": lambda K: C[:2, :3] @ K[ROWS, COLUMNS],
     "one entry of a sparse matrix": lambda K: sp.csr_array(([2.0], ([1], [2])), shape=(3, 3)) @ K[ROWS, COLUMNS],
     "a map of another expression": lambda K: entries(2 * K + np.eye(N), ROWS, COLUMNS),
+    "a matrix of one row": lambda K: np.ones((1, 1)) @ K[ROWS[:1], COLUMNS[:1]],
     "stacked": lambda K: cp.hstack([K[0, 1], cp.trace(K)]),
 }
 
