@@ -158,8 +158,7 @@ def _memberships(start: np.ndarray, n: int, k: int) -> np.ndarray:
     """Return a clustering with one column per cluster; an empty cluster gets its own point."""
     labels = as_labels(start, n)
     columns = (labels[:, None] == np.unique(labels)[None, :k]).astype(float)
-    missing = k - columns.shape[1]
-    return np.hstack([columns, np.eye(n)[:, :missing]])
+    return np.hstack([columns, np.eye(n)[:, : k - columns.shape[1]]])
 
 
 def _lloyd(

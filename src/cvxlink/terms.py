@@ -101,31 +101,27 @@ def distortion(X: Any, K: Any, symbol: str = "K") -> Any:
 
 def soft_must_links(K: Any, links: Links, weight: Any = 1.0) -> Any:
     r""":math:`\sum_{(i,j) \in \mathcal{M}} w_{ij} (1 - K_{ij})`: on the unit sphere, half the squared distances."""
-    i, j = _pairs(K, links, "must").T
-    w = _weights(weight, links, links.must)
+    (i, j), w = _weighted(K, links, "must", weight)
     return stands_for(w @ (1 - entries(K, i, j)), r"\sum_{\mathcal{M}} w_{ij} (1 - @_{ij})", K)
 
 
 def must_distances(K: Any, links: Links, weight: Any = 1.0) -> Any:
     r""":math:`\sum_{(i,j) \in \mathcal{M}} w_{ij} (K_{ii} + K_{jj} - 2K_{ij})`: squared distances, any length."""
-    i, j = _pairs(K, links, "must").T
-    w = _weights(weight, links, links.must)
+    (i, j), w = _weighted(K, links, "must", weight)
     tex = r"\sum_{\mathcal{M}} w_{ij} (@_{ii} + @_{jj} - 2 @_{ij})"
     return stands_for(w @ squared_distances(K, i, j), tex, K)
 
 
 def cannot_sums(K: Any, links: Links, weight: Any = 1.0) -> Any:
     r""":math:`\sum_{(i,j) \in \mathcal{C}} w_{ij} (K_{ii} + K_{jj} + 2K_{ij})`: zero if images are opposite."""
-    i, j = _pairs(K, links, "cannot").T
-    w = _weights(weight, links, links.cannot)
+    (i, j), w = _weighted(K, links, "cannot", weight)
     tex = r"\sum_{\mathcal{C}} w_{ij} (@_{ii} + @_{jj} + 2 @_{ij})"
     return stands_for(w @ squared_distances(K, i, j, sign=-1.0), tex, K)
 
 
 def soft_cannot_links(K: Any, links: Links, weight: Any = 1.0, margin: float = 0.0) -> Any:
     r""":math:`\sum_{(i,j) \in \mathcal{C}} w_{ij} \max(0, K_{ij} - m)`: a hinge, zero for images at right angles."""
-    i, j = _pairs(K, links, "cannot").T
-    w, m = _weights(weight, links, links.cannot), as_number(margin, "margin")
+    ((i, j), w), m = _weighted(K, links, "cannot", weight), as_number(margin, "margin")
     tex = rf"\sum_{{\mathcal{{C}}}} w_{{ij}} \max(0, @_{{ij}}{f' - {m:g}' if m else ''})"
     return stands_for(w @ cp.pos(entries(K, i, j) - m), tex, K)
 
@@ -299,6 +295,12 @@ def _pairs(K: Any, links: Any, kind: str) -> np.ndarray:
     if K.shape != (links.n, links.n):
         raise InvalidInput(f"the links are on {links.n} points, but the matrix has the shape {K.shape}", "links")
     return getattr(links, kind)
+
+
+def _weighted(K: Any, links: Links, kind: str, weight: Any) -> tuple[np.ndarray, Any]:
+    """Return the two ends of the links of a kind, and their weights."""
+    pairs = _pairs(K, links, kind)
+    return pairs.T, _weights(weight, links, pairs)
 
 
 def _weights(weight: Any, links: Links, pairs: np.ndarray) -> Any:

@@ -151,6 +151,41 @@ def test_the_memory_of_this_process_is_seen():
     assert memory_of_group(2**22 + 7) == 0
 
 
+def test_a_route_in_a_module_beside_a_script_can_be_isolated(tmp_path):
+    (tmp_path / "mine.py").write_text(
+        """
+import cvxlink as cl
+
+class Zero(cl.Route):
+    name, why = "zero", "it is zero"
+    def run(self, data, settings):
+        return cl.Attempt(cl.Status.OPTIMAL, "known", {"x": 0 * data})
+"""
+    )
+    (tmp_path / "script.py").write_text(
+        """
+from functools import cached_property
+import cvxpy as cp, numpy as np, cvxlink as cl
+from mine import Zero
+
+class Square(cl.Problem):
+    def variables(self):
+        return {"x": cp.Variable(2)}
+    def objective(self, x):
+        return cp.Minimize(cp.sum_squares(x))
+    def constraints(self, x):
+        return {}
+    @cached_property
+    def program(self):
+        return cl.SpecialProgram(self, np.ones(2), (Zero(),))
+
+print(Square().solve(isolate=True).value)
+"""
+    )
+    done = subprocess.run([sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.stdout.strip() == "0.0", done.stderr
+
+
 def test_a_formulation_from_a_script_can_be_isolated(tmp_path):
     (tmp_path / "script.py").write_text(
         """

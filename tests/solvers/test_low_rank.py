@@ -48,6 +48,7 @@ def _with_isolated(graph):
     return cl.Graph.from_affinity(sp.block_diag([graph.W, sp.csr_array((20, 20))]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "case",
     ["clique of 30", "odd cycle", "no links", "disconnected", "isolated points", "weights of 1e6", "weights of 1e-6"],

@@ -8,6 +8,7 @@ program gets a bound from its multipliers (:mod:`cvxlink.certificates.lagrangian
 from __future__ import annotations
 
 from collections.abc import Mapping
+from threading import RLock
 from typing import Any
 
 import cvxpy as cp
@@ -28,11 +29,18 @@ from .violations import checked_point, violations_of
 
 # The relative difference allowed between the same number computed in two ways, and the largest point compared.
 CREDIBLE, LARGEST_COMPARED = 1e-6, 40_000
+# The variables of CVXPY hold one value each, whichever thread asks.
+ONE_AT_A_TIME = RLock()
 NOT_FINITE = "the point contains NaN or infinity"
 
 
 def certify_program(program: Program, values: Mapping[str, Any], duals: Mapping[str, Any] | None = None) -> Certificate:
     """Return what a point, and optionally multipliers, prove about a program."""
+    with ONE_AT_A_TIME:
+        return _certified(program, values, duals)
+
+
+def _certified(program: Program, values: Mapping[str, Any], duals: Mapping[str, Any] | None) -> Certificate:
     if not isinstance(values, Mapping) or not isinstance(duals, Mapping | None):
         raise InvalidInput("values and multipliers must be dictionaries by name")
     values, duals = _stored(values), _stored(duals or {})

@@ -213,8 +213,7 @@ class Face:
     def sensitivity(self, K: Matrix, y: np.ndarray, value: float) -> float:
         """Return what the violations of K are worth according to the multipliers."""
         near, y = self.point(K), self.multipliers(y)
-        averaging = abs(self.sdp.value(near) - value)
-        trace = max(0.0, float(self.sdp.slack(y).trace()))
+        averaging, trace = abs(self.sdp.value(near) - value), max(0.0, float(self.sdp.slack(y).trace()))
         return averaging + float(abs(y) @ abs(self.sdp.residual(near))) - min(0.0, least_eigenvalue(near)[0]) * trace
 
     def slack_deficit(self, y: np.ndarray, least: Least) -> float:

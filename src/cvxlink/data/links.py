@@ -208,9 +208,8 @@ class Links:
     def closure(self) -> Links:
         """Return all links that follow from these: every pair within a block, every pair of blocks apart."""
         members = [np.flatnonzero(self.blocks == b) for b in range(self.n_blocks)]
-        must = [_all_pairs(m) for m in members]
         cannot = [np.array(np.meshgrid(members[a], members[b])).reshape(2, -1).T for a, b in self.block_cannot]
-        return Links(self.n, _stack(must), _stack(cannot))
+        return Links(self.n, _stack([_all_pairs(m) for m in members]), _stack(cannot))
 
     # ------------------------------------------------------------------ labels
 

@@ -37,8 +37,7 @@ class Supervision:
     @classmethod
     def given(cls, n: int, y: Any, must_link: Any, cannot_link: Any, links: Any) -> Supervision:
         """Read labels and links, however they were given; None stands for nothing."""
-        matrix = _as_links(links, n)
-        pairs = _links_of_pairs(n, must_link, cannot_link)
+        matrix, pairs = _as_links(links, n), _links_of_pairs(n, must_link, cannot_link)
         together = Links(n, np.vstack([matrix.must, pairs.must]), np.vstack([matrix.cannot, pairs.cannot]))
         return cls(together, _as_partial_labels(y, n))
 

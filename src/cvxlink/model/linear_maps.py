@@ -66,8 +66,7 @@ class LinearMap(AffAtom):
 
     def numeric(self, values: list[Any]) -> np.ndarray:
         """Return the numbers for a value of K."""
-        part, n = self.A.tocoo(), self.args[0].shape[0]
-        K = values[0]
+        part, n, K = self.A.tocoo(), self.args[0].shape[0], values[0]
         found = np.bincount(part.row, part.data * np.asarray(K[part.col // n, part.col % n]), self.A.shape[0])
         return found[0] if self.scalar else found
 

@@ -48,8 +48,7 @@ class Cone:
 
     def only(self, rows: np.ndarray) -> Cone:
         """Return the cone with some of its rows only; for equations and inequalities."""
-        part = self.parts[0]
-        A = {name: sp.csr_array(block[rows]) for name, block in part.A.items()}
+        part, A = self.parts[0], {name: sp.csr_array(block[rows]) for name, block in self.parts[0].A.items()}
         B = [sp.csr_array(block[rows]) for block in part.B]
         return replace(self, parts=(Part((len(rows),), A, B, part.a[rows]),))
 

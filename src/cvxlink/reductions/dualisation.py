@@ -98,8 +98,7 @@ class DualLift(Lift):
 
     def point(self, values: Values, duals: Values) -> tuple[dict[str, Any], dict[str, Any]]:
         """Exchange unknowns and multipliers."""
-        primal = self.dual.primal
-        y = np.ravel(values["y"])
+        primal, y = self.dual.primal, np.ravel(values["y"])
         lifted = {primal.variable: duals["slack"]} if "slack" in duals else {}
         return lifted, {**primal.split(y), primal.cone: primal.slack(y)}
 

@@ -307,8 +307,8 @@ class CSDP(CommandLineSolver):
         """Read the exit code."""
         steps = re.findall(r"^Iter:\s*(\d+)", printed, flags=re.MULTILINE)
         words = next((line for line in printed.splitlines() if line.startswith(("Success", "Failure", "Partial"))), "")
-        status = self.CODES.get(code, settings.SOLVER_ERROR)
-        return Outcome(status, words or _last_line(printed, code), int(steps[-1]) if steps else None)
+        status, count = self.CODES.get(code, settings.SOLVER_ERROR), int(steps[-1]) if steps else None
+        return Outcome(status, words or _last_line(printed, code), count)
 
 
 class DSDP(CommandLineSolver):

@@ -78,6 +78,8 @@ def run_isolated(work: Callable[..., Any], arguments: tuple, limits: Limits, who
             "a class defined in a script or notebook cannot be sent to another process; move it to a module, or name a "
             "solver, which only needs the declaration"
         )
+    # Modules beside a script are found as they are here, but after all others: none of them can hide another.
+    task = pickle.dumps([folder for folder in sys.path if folder]) + task
     threads = limits.threads or available_threads()
     # -P: files in the current folder must not be imported by accident.
     command = [sys.executable, "-P", "-c", "from cvxlink.solvers.isolation import main; main()"]
@@ -191,6 +193,7 @@ def main() -> None:
     channel = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a solver prints must not get into the answer
     # CVXPY tells expressions apart by running numbers, which must not start again at those of the declaration.
+    sys.path += [folder for folder in pickle.load(sys.stdin.buffer) if folder not in sys.path]
     lin_utils.ID_COUNTER.count, threads, work, arguments = pickle.load(sys.stdin.buffer)
     channel.write(READY)
     channel.flush()

@@ -47,6 +47,7 @@ def test_every_solver_agrees_with_every_other(small_pcp, solver):
     np.testing.assert_allclose(solution.kernel, reference.kernel, atol=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("random_state", [0, 1])
 def test_iris_with_18_links_is_certified_to_1e_6(random_state):
     X, y = cl.datasets.load("iris")

@@ -49,9 +49,8 @@ def _multiplier(duals: Mapping[str, Any]) -> float:
 
 
 def _bound(program: ConstrainedCut, multiplier: float) -> tuple[float, str]:
-    k = program.count
-    least, margin, how = sum_of_smallest(program.matrix(multiplier), k, v=program.trivial)
-    what = f"the sum of the {k} smallest eigenvalues" if k > 1 else "the smallest eigenvalue"
+    least, margin, how = sum_of_smallest(program.matrix(multiplier), program.count, v=program.trivial)
+    what = f"the sum of the {program.count} smallest eigenvalues" if program.count > 1 else "the smallest eigenvalue"
     basis = f"{what} of L − λ(Q − βI), λ = {multiplier:.4g}{how}"
     return (least - margin, basis) if least - margin > 0 else (0.0, "no cut costs less than nothing")
 

@@ -103,8 +103,7 @@ class Nearness:
         """Return a bound on the rounding error of the value at a kernel with these eigenvalues."""
         if eigenvalues[0] <= 0:
             return np.inf
-        inverses = float((1 / eigenvalues).sum())
-        return EPSILON * float(np.sqrt(self.n)) * float(np.diag(self.prior).max()) * inverses
+        return EPSILON * float(np.sqrt(self.n)) * float(np.diag(self.prior).max()) * float((1 / eigenvalues).sum())
 
     def value(self, point: Mapping[str, np.ndarray]) -> float:
         """Return the objective."""
