@@ -25,10 +25,8 @@ from ..programs.declared import SpecialProgram
 from .certificate import Certificate
 from .lagrangian import lower_bound
 from .linear_sdp import certify_linear_sdp
-from .violations import checked_point, violations_of
+from .violations import LARGEST_COMPARED, SAME_NUMBER, checked_point, violations_of
 
-# The relative difference allowed between the same number computed in two ways, and the largest point compared.
-CREDIBLE, LARGEST_COMPARED = 1e-6, 40_000
 # The variables of CVXPY hold one value each, whichever thread asks.
 ONE_AT_A_TIME = RLock()
 NOT_FINITE = "the point contains NaN or infinity"
@@ -93,21 +91,21 @@ def _require_credible(program: SpecialProgram, point: Mapping[str, Any], certifi
         raise InvalidProblem(f"the proof of {name} must return a Certificate, not {certificate!r}")
     if all(isinstance(value, np.ndarray) and value.size <= LARGEST_COMPARED for value in point.values()):
         value = program.value(point)
-        allowed = CREDIBLE * (abs(value) + abs(certificate.value)) + 1e-9
+        allowed = SAME_NUMBER * (abs(value) + abs(certificate.value)) + 1e-9
         if np.isfinite(value) and abs(value - certificate.value) > allowed:
             raise InvalidProblem(
                 f"the proof of {name} says that the objective is {certificate.value:.10g}, and its data say "
                 f"{value:.10g}; correct one of them"
             )
         for constraint, violation in program.violations(point).items():
-            if violation > CREDIBLE and not certificate.violations.get(constraint, 0.0) > 0:
+            if violation > SAME_NUMBER and not certificate.violations.get(constraint, 0.0) > 0:
                 raise InvalidProblem(
                     f"the proof of {name} says nothing of the constraint {constraint!r}, which the point violates by "
                     f"{violation:.3g}"
                 )
     bound = certificate.lower_bound
     exact = certificate.largest_violation == 0
-    if exact and bound is not None and bound - certificate.value > CREDIBLE * (1 + abs(certificate.value)):
+    if exact and bound is not None and bound - certificate.value > SAME_NUMBER * (1 + abs(certificate.value)):
         raise InvalidProblem(
             f"the proof of {name} is wrong: its lower bound {bound:.10g} is above {certificate.value:.10g}, the value "
             f"of a feasible point"

@@ -14,6 +14,12 @@ from ..numerics.least_eigenvalue import least_eigenvalue
 from ..numerics.matrices import Congruence, as_dense
 from ..numerics.separable import PropagatedLinks
 
+# Up to this many unknowns a formulation's data and proof are compared with its declaration; beyond, evaluating one
+# point would take longer than solving.
+LARGEST_COMPARED = 40_000
+# The relative difference allowed between the same number computed in two ways.
+SAME_NUMBER = 1e-6
+
 
 def checked_point(
     variables: Mapping[str, cp.Variable], values: Mapping[str, Any], keep_products: bool = False
@@ -64,8 +70,7 @@ def violations_of(declaration: Declaration, point: dict[str, np.ndarray]) -> tup
         worst = 0.0
         for term in group:
             if isinstance(term, cp.constraints.PSD):
-                matrix = np.asarray(term.args[0].value)
-                eigenvalues.append(least_eigenvalue((matrix + matrix.T) / 2)[0])
+                eigenvalues.append(_least_eigenvalue(term))
                 worst = max(worst, -eigenvalues[-1])
             else:
                 worst = max(worst, _largest(term), *(_largest(limit) for part in term.args for limit in part.domain))
@@ -79,10 +84,15 @@ def violations_of(declaration: Declaration, point: dict[str, np.ndarray]) -> tup
 def _largest(term: Any) -> float:
     """Return the largest violation of a constraint; what is not a number violates it without limit."""
     if isinstance(term, cp.constraints.PSD):
-        matrix = np.asarray(term.args[0].value)
-        return max(0.0, -least_eigenvalue((matrix + matrix.T) / 2)[0])
+        return max(0.0, -_least_eigenvalue(term))
     largest = float(np.max(_violation(term)))
     return np.inf if np.isnan(largest) else largest
+
+
+def _least_eigenvalue(term: Any) -> float:
+    """Return the least eigenvalue of a matrix that should be semidefinite."""
+    matrix = np.asarray(term.args[0].value)
+    return least_eigenvalue((matrix + matrix.T) / 2)[0]
 
 
 def _violation(term: Any) -> Any:

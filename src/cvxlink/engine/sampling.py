@@ -8,22 +8,17 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 
-from ..certificates.violations import violations_of
+from ..certificates.violations import LARGEST_COMPARED, SAME_NUMBER, violations_of
 from ..errors import InvalidProblem, ReductionRefused
 from ..model.declared import declared_variables
 from ..programs.declared import SpecialProgram, read_linear_sdp
 from ..programs.linear_sdp import LinearSDP
 
-# Programs with more unknowns are not compared: evaluating one point would take longer than solving them.
-LARGEST = 40_000
-# The relative difference allowed between the same number computed in two ways.
-TOLERANCE = 1e-6
-
 
 def require_agreement(program: SpecialProgram) -> None:
     """Raise if the data of a program disagree with its declaration in value or violations at a sampled point."""
     variables = declared_variables(program.problem)
-    if sum(variable.size for variable in variables.values()) > LARGEST:
+    if sum(variable.size for variable in variables.values()) > LARGEST_COMPARED:
         return
     if isinstance(program.data, LinearSDP):
         _compare_rows(program, program.data)
@@ -80,8 +75,8 @@ def _compare_rows(program: SpecialProgram, data: LinearSDP) -> None:
                     f"{name} declares {len(one)} rows {rows.sense} in the constraint {rows.name!r}, and supplies "
                     f"{len(other)}; the data disagree with what it declares"
                 )
-            worst = int(abs(one - other).argmax()) if len(one) else 0
             if len(one):
+                worst = int(abs(one - other).argmax())
                 _compare(program, f"constraint {rows.name!r}", float(one[worst]), float(other[worst]))
 
 
@@ -97,10 +92,9 @@ def _points(variables: Mapping[str, cp.Variable]) -> Iterator[dict[str, np.ndarr
     """Yield points of any sign, large and small, and one with positive numbers and positive definite matrices."""
     rng = np.random.default_rng(0)
     for positive, size in ((False, 1.0), (True, 1.0), (False, 0.05)):
-        drawn = {name: size * rng.standard_normal(variable.shape) for name, variable in variables.items()}
         point: dict[str, Any] = {}
         for name, variable in variables.items():
-            value = drawn[name]
+            value = size * rng.standard_normal(variable.shape)
             if variable.ndim == 2 and variable.is_symmetric():
                 value = value @ value.T / len(value) + np.eye(len(value)) if positive else (value + value.T) / 2
             elif positive:
@@ -122,7 +116,7 @@ def _compare(program: SpecialProgram, what: str, declared: float, supplied: floa
             f"for each declared constraint"
         )
     if np.isfinite(declared) and np.isfinite(supplied):
-        same = abs(declared - supplied) <= TOLERANCE * max(abs(declared), abs(supplied)) + 1e-12
+        same = abs(declared - supplied) <= SAME_NUMBER * max(abs(declared), abs(supplied)) + 1e-12
     else:
         same = np.isfinite(declared) == np.isfinite(supplied)
     if not same:
