@@ -12,10 +12,14 @@ DEFAULT_ACCURACY = 1e-4
 class Status(Enum):
     """The outcome of a solve; each member has a sentence and a remedy."""
 
-    OPTIMAL = ("solved to the accuracy asked for", "")
+    OPTIMAL = ("solved, and proven to the accuracy asked for", "")
     INACCURATE = (
         "solved, but less accurately than asked for",
         "look at the certificate; try another solver, presolve=True, or ask for less, accuracy=1e-3 for example",
+    )
+    UNPROVEN = (
+        "nothing proves the outcome",
+        "look at the reason and the certificate; try another solver, form or route",
     )
     INFEASIBLE = (
         "no point satisfies all constraints",
@@ -35,7 +39,7 @@ class Status(Enum):
         self.sentence = sentence
         self.remedy = remedy
         # Whether there is a point to look at.
-        self.has_answer = self.name in ("OPTIMAL", "INACCURATE")
+        self.has_answer = self.name in ("OPTIMAL", "INACCURATE", "UNPROVEN")
 
     def __str__(self) -> str:
         return self.name

@@ -1,0 +1,1 @@
+"""Attacks on what the package promises: seeded cases, played one by one."""

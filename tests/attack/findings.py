@@ -1,0 +1,25 @@
+"""What an attack reports. A fuzzer is a module of this package with one function, ``attack``.
+
+``attack(rng, folder)`` plays one case, which depends on nothing but the random numbers it draws from ``rng``, in an
+empty ``folder``. It returns what it found: an empty list if every promise held.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+FALSE_CLAIM = "false claim"  # a status, bound or proof that an independent computation refutes
+RAW_ERROR = "raw error"  # a traceback, or an error that is not one of cvxlink's
+UNCLEAR = "unclear message"  # an error of cvxlink's that does not name the argument or file it is about
+HANG = "hang"
+ORPHAN = "orphan"  # a process or a temporary file that is left behind
+LOST = "lost"  # a file that was destroyed or is only partly written
+LEAK = "leak"  # code that ran from a file, or memory beyond the limit
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A promise that was broken: which kind, and what reproduces it, in one line."""
+
+    kind: str
+    what: str
