@@ -57,6 +57,11 @@ class Certificate:
     norm: float = field(default=1.0, repr=False)
 
     @property
+    def has_bound(self) -> bool:
+        """Whether anything is proven about how far the answer is from the optimum."""
+        return self.gap is not None or self.distance is not None
+
+    @property
     def gap(self) -> float | None:
         """The difference between the bounds on the optimum."""
         if self.lower_bound is None:

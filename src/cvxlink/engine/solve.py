@@ -11,6 +11,7 @@ import numpy as np
 
 from ..certificates import Certificate, certify_program
 from ..certificates.linear_sdp import Face
+from ..certificates.verdicts import proven_verdict
 from ..errors import InaccurateWarning, InfeasibleProblem, InvalidInput, InvalidProblem, ReductionRefused, SolveFailed
 from ..numerics.checks import real_array
 from ..numerics.matrices import Arrays
@@ -33,6 +34,8 @@ from .solution import Solution, Timings
 HOPELESS = 0.5
 # How much looser the tolerances are on a second try; the certificate says what was reached.
 LOOSER = 100.0
+# Outcomes without a point; a dual that is infeasible leaves open which of the other two it is.
+VERDICTS = (Status.INFEASIBLE, Status.UNBOUNDED, Status.UNPROVEN)
 
 
 def solve(problem: Formulation, options: Options) -> Solution:
@@ -213,7 +216,7 @@ def _lifted(plan: Plan, attempt: Attempt) -> tuple[Status, str, dict[str, Any], 
 
 def _is_proven(certificate: Certificate, accuracy: float | None) -> bool:
     wanted = DEFAULT_ACCURACY if accuracy is None else accuracy
-    return certificate.lower_bound is not None and certificate.holds(wanted)
+    return certificate.has_bound and certificate.holds(wanted)
 
 
 def _with_bounds_of(by_form: _ByForm, certificate: Certificate) -> Certificate:
@@ -241,21 +244,34 @@ def _judged(
 ) -> tuple[Status, str]:
     """Return the status and its reason: the certificate decides, not the solver."""
     if certificate is None:
-        if status.has_answer:
+        if status in (Status.OPTIMAL, Status.INACCURATE):
             return Status.ERROR, f"{reason}, but without the multipliers from which the answer is computed"
-        refuted = _refuted(problem, status)
-        return (Status.ERROR, f"{reason}, but {refuted}") if refuted else (status, reason)
+        return _verdict(problem, status, reason) if status in VERDICTS else (status, reason)
     wanted = DEFAULT_ACCURACY if accuracy is None else accuracy
-    if certificate.holds(wanted):
-        # Without a bound, only the solver says that the answer is optimal.
-        proven = certificate.lower_bound is not None or status is Status.OPTIMAL
-        return (Status.OPTIMAL if proven else status), reason
+    if _is_proven(certificate, accuracy):
+        return Status.OPTIMAL, reason
     if status is not Status.LIMIT:
         usable = certificate.holds(HOPELESS, weigh_violations=False)
         if is_heuristic:
             usable = certificate.largest_violation <= wanted
-        status = Status.INACCURATE if usable else Status.ERROR
+        answered = Status.INACCURATE if certificate.has_bound else Status.UNPROVEN
+        status = answered if usable else Status.ERROR
+    if not certificate.has_bound:
+        feasible = f"constraints hold to {certificate.largest_violation:.1e}"
+        return status, f"{reason}; {feasible}, and nothing proves the value: {certificate.basis}"
     return status, f"{reason}; certified: {certificate.summary}"
+
+
+def _verdict(problem: Formulation, status: Status, reason: str) -> tuple[Status, str]:
+    """Return what is proven of a program that a solver found infeasible or unbounded."""
+    refuted = _refuted(problem, status)
+    if refuted:
+        return Status.ERROR, f"{reason}, but {refuted}"
+    program = checked_program(problem)
+    proven = proven_verdict(program.declaration, status) if program.convex else None
+    if proven is None:
+        return Status.UNPROVEN, f"{reason}, which nothing proves"
+    return proven[0], f"{reason}; {proven[1]}"
 
 
 def _refuted(problem: Formulation, status: Status) -> str:
@@ -279,7 +295,7 @@ def _raise_or_warn(solution: Solution) -> None:
     remedy = (route.remedy if route else None) or status.remedy
     if status is Status.LIMIT and route is not None:
         remedy = "raise the limit"
-    if status is Status.INACCURATE:
+    if status in (Status.INACCURATE, Status.UNPROVEN) and solution.values:
         warnings.warn(f"{status.sentence}: {solution.reason}; {remedy}", InaccurateWarning, stacklevel=4)
     elif status is not Status.OPTIMAL:
         remedy = status.remedy if status is not Status.LIMIT else remedy

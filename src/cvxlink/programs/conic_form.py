@@ -56,6 +56,18 @@ class Cone:
         """Return one variable per part."""
         return [cp.Variable(part.shape, symmetric=self.kind == "semidefinite") for part in self.parts]
 
+    def holds(self, x: Sequence[Any]) -> list[Any]:
+        """Return constraints that put x, one expression per part, into the cone."""
+        if self.kind == "zero":
+            return [x[0] == 0]
+        if self.kind == "semidefinite":
+            return [(x[0] + x[0].T) / 2 >> 0]
+        if self.kind == "exponential":
+            return [cp.ExpCone(*x)]
+        if self.kind == "power":
+            return [cp.PowCone3D(*x, self.alpha)]
+        return self.holds_dual(x)  # the others are their own duals
+
     def holds_dual(self, w: Sequence[Any]) -> list[Any]:
         """Return constraints that put w, one expression per part (symmetric for matrices), into the dual cone."""
         if self.kind == "zero":

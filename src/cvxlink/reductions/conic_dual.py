@@ -45,10 +45,7 @@ SMALL_CONE = 100
 # An unbounded dual means infeasible; an infeasible dual means unbounded or infeasible.
 VERDICTS_OF_DUALS = {
     Status.UNBOUNDED: (Status.INFEASIBLE, "for the dual"),
-    Status.INFEASIBLE: (
-        Status.ERROR,
-        "for the dual, so the problem is unbounded or infeasible; solving its declared form tells which",
-    ),
+    Status.INFEASIBLE: (Status.UNPROVEN, "for the dual, so the problem may be unbounded or infeasible"),
 }
 KNOWN_ATTRIBUTES = {"symmetric", "PSD", "nonneg", "nonpos"}
 

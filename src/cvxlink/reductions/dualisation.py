@@ -12,7 +12,6 @@ attained.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -26,7 +25,6 @@ from ..numerics.matrices import largest_clique
 from ..programs.base import Program
 from ..programs.declared import SpecialProgram
 from ..programs.linear_sdp import LinearSDP
-from ..programs.status import Status
 from .base import Lift, Reduced, Reduction, Values
 from .conic_dual import VERDICTS_OF_DUALS, ConicDual, ConicDualLift
 
@@ -102,9 +100,4 @@ class DualLift(Lift):
         lifted = {primal.variable: duals["slack"]} if "slack" in duals else {}
         return lifted, {**primal.split(y), primal.cone: primal.slack(y)}
 
-    @property
-    def verdicts(self) -> Mapping[Status, tuple[Status, str]]:  # type: ignore[override]
-        """An unbounded dual means infeasible; an infeasible dual means unbounded, if there is a feasible point."""
-        if self.dual.primal.has_evident_point():
-            return {**VERDICTS_OF_DUALS, Status.INFEASIBLE: (Status.UNBOUNDED, "for the dual")}
-        return VERDICTS_OF_DUALS
+    verdicts = VERDICTS_OF_DUALS
