@@ -393,3 +393,34 @@ def test_the_fourth_dimacs_error_shows_an_indefinite_slack(small_pcp, formulatio
     # After elimination it is computed on the constrained points, where it is at least as large.
     assert error >= deficit - 1e-9 and deficit > 0.01
     assert formulation is cl.KP or error == pytest.approx(deficit, abs=1e-6)
+
+
+class OneEntryFixed(cl.Problem):
+    """min 2K₀₀ + 2K₀₁ + K₁₁ with K₀₀ = 1: by the Schur complement the optimum is 2 − 1 = 1, at K₁₁ = −K₀₁ = 1."""
+
+    def variables(self):
+        return {"K": cp.Variable((2, 2), symmetric=True)}
+
+    def objective(self, K):
+        return cp.Minimize(2 * K[0, 0] + 2 * K[0, 1] + K[1, 1])
+
+    def constraints(self, K):
+        return {"one": K[0, 0] == 1, "psd": K >> 0}
+
+
+@pytest.mark.parametrize("y", [1.0, 1 - 1e-7, 1 + 1e-7, 1.1, -3.0, 50.0, 1e6])
+def test_without_a_bound_on_the_trace_any_multipliers_give_a_bound(y):
+    K = np.array([[1.0, -1.0], [-1.0, 1.0]])
+    certificate = cl.certify(OneEntryFixed(), {"K": K}, {"one": [y]})
+    assert certificate.lower_bound <= 1
+    if abs(y - 1) <= 1e-7:
+        assert certificate.lower_bound >= 1 - 1e-6 and certificate.holds(1e-5)
+
+
+def test_no_bound_is_claimed_where_no_slack_is_positive_definite():
+    class Flat(OneEntryFixed):
+        def objective(self, K):  # any K₁₁ is optimal, so every slack is singular
+            return cp.Minimize(K[0, 0])
+
+    certificate = cl.certify(Flat(), {"K": np.eye(2)}, {"one": [1 + 1e-9]})
+    assert certificate.lower_bound is None and "no positive definite slack" in certificate.basis

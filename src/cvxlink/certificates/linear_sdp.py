@@ -37,6 +37,7 @@ from ..programs.linear_sdp import LinearSDP
 from ..reductions import Contraction, Elimination
 from ..reductions.contraction import ContractionLift
 from .certificate import Certificate
+from .dual_interior import strictly_dual_feasible
 
 
 def certify_linear_sdp(
@@ -141,23 +142,49 @@ class Face:
         where = "" if self.lift is None else f" on {sdp.n} blocks"
         if self.seed is not self.original:
             where += f" of the {self.seed.n} constrained points"
-        # Rounding in S(y) and bᵀy, which matters where large multipliers cancel.
-        margin = least.margin + self.cost_rounding
-        terms = (len(y) + 1) * float(np.finfo(float).eps)
-        magnitudes = replace(sdp, rows=tuple(replace(g, A=abs(g.A)) for g in sdp.rows)).adjoint(abs(y))
-        margin += terms * float(np.max((abs(sdp.C) + magnitudes).sum(axis=1)))
-        deficit = min(0.0, least.value - margin) if np.isfinite(least.value) else -np.inf
-        value = float(sdp.b @ y) + sdp.offset - terms * float(abs(sdp.b) @ abs(y))
+        deficit = min(0.0, least.value - self._margin(y, least)) if np.isfinite(least.value) else -np.inf
+        value = self._dual_value(y)
         if deficit == 0:
             return value, f"dual value{where}, slack positive definite{least.basis}"
         trace = sdp.trace_bound()
-        if trace is None:
-            return None, (
-                f"the slack has the eigenvalue {least.value:.1e}{where}, "
-                f"and no constraint bounds the trace of {sdp.variable}"
+        if trace is not None:
+            bound = value + trace * deficit
+            basis = f"dual value {value:.10g}{where}, trace {trace:g}, λmin of the slack {deficit:.1e}{least.basis}"
+            return bound, basis
+        if self.dual_interior is not None and np.isfinite(deficit):
+            inside, room = self.dual_interior
+            # A little more than needed, so that rounding in the share does not matter.
+            share = min(1.0, (1 + 1e-9) * -deficit / (room - deficit))
+            return self._dual_value((1 - share) * y + share * inside), (
+                f"dual value{where}, mixed with {share:.1e} of a point whose slack is positive definite"
             )
-        bound = value + trace * deficit
-        return bound, f"dual value {value:.10g}{where}, trace {trace:g}, λmin of the slack {deficit:.1e}{least.basis}"
+        return None, (
+            f"the slack has the eigenvalue {least.value:.1e}{where}, "
+            f"no constraint bounds the trace of {sdp.variable}, and no positive definite slack was found"
+        )
+
+    def _margin(self, y: np.ndarray, least: Least) -> float:
+        """Return how much lower than computed the least eigenvalue of S(y) can be."""
+        # Rounding in S(y) matters where large multipliers cancel.
+        sdp = self.sdp
+        magnitudes = replace(sdp, rows=tuple(replace(g, A=abs(g.A)) for g in sdp.rows)).adjoint(abs(y))
+        rounding = (len(y) + 1) * float(np.finfo(float).eps) * float(np.max((abs(sdp.C) + magnitudes).sum(axis=1)))
+        return least.margin + self.cost_rounding + rounding
+
+    def _dual_value(self, y: np.ndarray) -> float:
+        """Return bᵀy, rounded down."""
+        terms = (len(y) + 1) * float(np.finfo(float).eps)
+        return float(self.sdp.b @ y) + self.sdp.offset - terms * float(abs(self.sdp.b) @ abs(y))
+
+    @cached_property
+    def dual_interior(self) -> tuple[np.ndarray, float] | None:
+        """Multipliers whose slack on blocks is positive definite, and a lower bound on its eigenvalues."""
+        y = strictly_dual_feasible(self.sdp)
+        if y is None:
+            return None
+        least = least_eigenvalue(self.sdp.slack(y))
+        room = least.value - self._margin(y, least)
+        return (y, room) if room > 0 else None
 
     def upper_bound(self, K: Matrix) -> float | None:
         """Return the value of an exactly feasible point near K, or None if this construction fails."""
