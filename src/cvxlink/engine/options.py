@@ -56,7 +56,7 @@ class Options:
         Limit dense linear algebra, and solvers with such an option, to this many threads. By default they choose
         themselves in this process, and use one per core in a child process. ``solution.resources`` has the number.
     strict : bool
-        Raise :class:`~cvxlink.SolveFailed` unless the status is OPTIMAL or INACCURATE, and warn if it is INACCURATE. If
+        Raise :class:`~cvxlink.SolveFailed` if there is no answer, and warn if the answer is INACCURATE or UNPROVEN. If
         False, return the solution in any case.
     verbose : bool
         Let the solver print its progress.
