@@ -72,8 +72,8 @@ class Certificate:
 
     @property
     def has_bound(self) -> bool:
-        """Whether it says anything about other points: a bound on their values, or the distance to the solution."""
-        return self.bound is not None or self.distance is not None
+        """Whether anything is proven about how far the answer is from the optimum."""
+        return self.gap is not None or self.distance is not None
 
     @property
     def gap(self) -> float | None:
