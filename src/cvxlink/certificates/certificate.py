@@ -15,12 +15,15 @@ class Certificate:
     ----------
     value : float
         The declared objective at the point.
-    lower_bound : float or None
-        A number below which no feasible point of the problem can go.
-    upper_bound : float or None
-        The value of an exactly feasible point near the answer, if one could be constructed.
+    lower_bound, upper_bound : float or None
+        The optimum is between them. One of them is proven by duality or the like (``bound``): for a minimisation no
+        feasible point goes below the lower bound, for a maximisation none goes above the upper bound. The other is the
+        value of an exactly feasible point near the answer (``attained``), if one could be constructed.
+    maximises : bool
+        Whether the program is a maximisation.
     gap, relative_gap : float or None
-        upper_bound − lower_bound (value − lower_bound if there is no upper bound), and that divided by ``1 + |value|``.
+        upper_bound − lower_bound, with the value in place of a bound that no feasible point gives, and that divided by
+        ``1 + |value|``; None if nothing is proven about other points.
     violations : dict
         The largest violation in each named group of constraints: absolute for rows, −λ_min for matrices.
     min_eigenvalue : float or None
@@ -39,7 +42,7 @@ class Certificate:
     sensitivity : float or None
         How much the violations can change the value, according to the multipliers, on blocks:
         ``Σ|y_r||residual_r|`` − min(0, λ_min(K)) tr S, plus the change from averaging over blocks. It is used where
-        there is no upper bound.
+        there is no exactly feasible point.
     """
 
     value: float
@@ -55,6 +58,22 @@ class Certificate:
     conditions: dict[str, float] = field(default_factory=dict)
     distance: float | None = None
     norm: float = field(default=1.0, repr=False)
+    maximises: bool = field(default=False, repr=False)
+
+    @property
+    def bound(self) -> float | None:
+        """What no feasible point can improve on: the lower bound of a minimisation, the upper one of a maximisation."""
+        return self.upper_bound if self.maximises else self.lower_bound
+
+    @property
+    def attained(self) -> float | None:
+        """The value of an exactly feasible point: the upper bound of a minimisation, the lower one of a maximisation."""
+        return self.lower_bound if self.maximises else self.upper_bound
+
+    @property
+    def has_bound(self) -> bool:
+        """Whether anything is proven about how far the answer is from the optimum."""
+        return self.gap is not None or self.distance is not None
 
     @property
     def has_bound(self) -> bool:
@@ -63,10 +82,11 @@ class Certificate:
 
     @property
     def gap(self) -> float | None:
-        """The difference between the bounds on the optimum."""
-        if self.lower_bound is None:
+        """The difference between the bounds on the optimum; negative only if the point is not feasible."""
+        if self.bound is None:
             return None
-        return (self.value if self.upper_bound is None else self.upper_bound) - self.lower_bound
+        reached = self.value if self.attained is None else self.attained
+        return self.bound - reached if self.maximises else reached - self.bound
 
     @property
     def relative_gap(self) -> float | None:
@@ -82,16 +102,16 @@ class Certificate:
         """Whether violations, and the gap if there is a bound, are at most ``accuracy``.
 
         Violations are relative to the largest entry of the point. The gap is relative to ``|value|`` plus the largest
-        cost (or plus one, if that is less), so that tiny weights do not let everything pass. Without an upper bound
-        the ``sensitivity`` must be as small as the gap, unless ``weigh_violations`` is off. The distance to the
+        cost (or plus one, if that is less), so that tiny weights do not let everything pass. Without an exactly feasible
+        point the ``sensitivity`` must be as small as the gap, unless ``weigh_violations`` is off. The distance to the
         solution, if it is known, is relative to the norm of the point.
         """
         feasible = self.largest_violation <= accuracy * max(self.scale, 1e-6)
         # Absolute values: a value below the bound is as wrong as one above it, since the point is then not feasible.
         size = self.cost_scale + abs(self.value)
         slips = [] if self.gap is None else [abs(self.gap) / size]
-        if self.upper_bound is not None:
-            slips.append(abs(self.upper_bound - self.value) / size)
+        if self.attained is not None:
+            slips.append(abs(self.attained - self.value) / size)
         elif self.sensitivity is not None and weigh_violations:
             slips.append(self.sensitivity / size)
         if self.distance is not None:
@@ -106,21 +126,22 @@ class Certificate:
             text += f", relative gap {self.relative_gap:.1e} (gap {self.gap:.1e}, value {self.value:.1e})"
         if self.distance is not None:
             text += f", at most {self.distance:.1e} from the solution"
-        if self.upper_bound is None and self.sensitivity is not None:
+        if self.attained is None and self.sensitivity is not None:
             text += f", violations worth up to {self.sensitivity:.1e} according to the multipliers"
         return text
 
     def __str__(self) -> str:
         lines = [f"value          {self.value:.10g}"]
-        if self.upper_bound is not None:
-            lines.append(f"upper bound    {self.upper_bound:.10g}   (the answer made exactly feasible)")
-        if self.lower_bound is not None:
-            lines.append(f"lower bound    {self.lower_bound:.10g}   ({self.basis})")
+        proven, other = ("upper", "lower") if self.maximises else ("lower", "upper")
+        if self.attained is not None:
+            lines.append(f"{other} bound    {self.attained:.10g}   (the answer made exactly feasible)")
+        if self.bound is not None:
+            lines.append(f"{proven} bound    {self.bound:.10g}   ({self.basis})")
             lines.append(f"gap            {self.gap:.2e}   relative {self.relative_gap:.2e} = gap / (1 + |value|)")
-            if self.upper_bound is None and self.distance is None:
+            if self.attained is None and self.distance is None:
                 lines.append("               measured from the value: no exactly feasible point was computed")
         else:
-            lines.append(f"lower bound    none: {self.basis}")
+            lines.append(f"{proven} bound    none: {self.basis}")
         if self.distance is not None:
             lines.append(
                 f"distance       {self.distance:.2e}   to the solution, at most; the answer has norm {self.norm:.4g}"

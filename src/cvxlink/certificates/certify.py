@@ -23,7 +23,7 @@ from ..numerics.separable import PropagatedLinks
 from ..programs.base import Program
 from ..programs.declared import SpecialProgram
 from .certificate import Certificate
-from .lagrangian import lower_bound
+from .lagrangian import lagrange_bound
 from .linear_sdp import certify_linear_sdp
 from .violations import LARGEST_COMPARED, SAME_NUMBER, checked_point, violations_of
 
@@ -90,6 +90,9 @@ def _require_credible(program: SpecialProgram, point: Mapping[str, Any], certifi
     if not isinstance(certificate, Certificate):
         raise InvalidProblem(f"the proof of {name} must return a Certificate, not {certificate!r}")
     if all(isinstance(value, np.ndarray) and value.size <= LARGEST_COMPARED for value in point.values()):
+        if certificate.maximises != isinstance(program.declaration.objective, cp.Maximize):
+            asked = "True" if not certificate.maximises else "False"
+            raise InvalidProblem(f"the proof of {name} must return Certificate(…, maximises={asked}), as it is declared")
         value = program.value(point)
         allowed = SAME_NUMBER * (abs(value) + abs(certificate.value)) + 1e-9
         if np.isfinite(value) and abs(value - certificate.value) > allowed:
@@ -103,11 +106,12 @@ def _require_credible(program: SpecialProgram, point: Mapping[str, Any], certifi
                     f"the proof of {name} says nothing of the constraint {constraint!r}, which the point violates by "
                     f"{violation:.3g}"
                 )
-    bound = certificate.lower_bound
-    exact = certificate.largest_violation == 0
-    if exact and bound is not None and bound - certificate.value > SAME_NUMBER * (1 + abs(certificate.value)):
+    bound, value = certificate.bound, certificate.value
+    better = 0.0 if bound is None else (value - bound if certificate.maximises else bound - value)
+    if certificate.largest_violation == 0 and better > SAME_NUMBER * (1 + abs(value)):
+        words = ("upper", "below") if certificate.maximises else ("lower", "above")
         raise InvalidProblem(
-            f"the proof of {name} is wrong: its lower bound {bound:.10g} is above {certificate.value:.10g}, the value "
+            f"the proof of {name} is wrong: its {words[0]} bound {bound:.10g} is {words[1]} {value:.10g}, the value "
             f"of a feasible point"
         )
 
@@ -124,13 +128,16 @@ def _certify_declared(program: Program, values: Mapping[str, Any], duals: Mappin
     basis = "the program is not convex; the answer was found by search, and nothing proves it optimal"
     if program.convex:
         try:
-            bound, basis, sensitivity, cost_scale = lower_bound(declaration, point, duals, violations)
+            bound, basis, sensitivity, cost_scale = lagrange_bound(declaration, point, duals, violations)
         except (ReductionRefused, InfeasibleProblem) as reason:
             basis = str(reason)
+    maximises = isinstance(declaration.objective, cp.Maximize)
     return Certificate(
         value,
         violations,
-        bound,
+        lower_bound=None if maximises else bound,
+        upper_bound=bound if maximises else None,
+        maximises=maximises,
         min_eigenvalue=eigenvalue,
         basis=basis,
         scale=max(float(abs(v).max()) for v in point.values()),

@@ -1,4 +1,4 @@
-r"""A lower bound for any convex program, from the multipliers of its declared constraints.
+r"""A bound for any convex program, from the multipliers of its declared constraints.
 
 With multipliers y the Lagrangian :math:`\Lambda(x) = f(x) - \sum_r y_r (g_r(x) - b_r)` is convex, and at most f(x) at
 every feasible x. CVXPY writes it with cones and additional variables t,
@@ -16,6 +16,9 @@ suitable w is found by solving a small auxiliary program; the bound holds whatev
 If the constraints do not limit the size of x, the bound is for all feasible points up to ten times as large as the
 answer, and says so. Beyond that, convexity helps: a feasible point s times as large as that limit is better than a
 feasible answer by at most (10s − 1)/9 times the gap, because on the way to it the value falls at least in proportion.
+
+A maximisation of f is certified as the minimisation of −f, whose rows have the negative multipliers (multipliers of
+rows are the change of the optimum, those of cones are in the dual cone either way); the bound is then an upper bound.
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import cvxpy as cp
@@ -51,7 +55,7 @@ ROUNDING = 8 * float(np.finfo(float).eps)
 
 
 class Bound(NamedTuple):
-    """A lower bound on the optimum, the points it holds for in words, the worth of violations, and the largest cost."""
+    """A bound on the optimum, lower for a minimisation and upper for a maximisation, the points it holds for in words, the worth of violations, and the largest cost."""
 
     value: float
     basis: str
@@ -72,16 +76,29 @@ class Lagrangian(NamedTuple):
     rough: dict[str, float]
 
 
-def lower_bound(
+def lagrange_bound(
     declaration: Declaration, point: Mapping[str, np.ndarray], duals: Mapping[str, Any], violations: Mapping[str, float]
 ) -> Bound:
     """Return a bound from the multipliers of a general program, or refuse with the reason."""
-    if isinstance(declaration.objective, cp.Maximize):
-        raise ReductionRefused("it maximises; minimise the negative objective instead")
+    if not isinstance(declaration.objective, cp.Maximize):
+        return _lower_bound(declaration, point, duals, violations, 1.0)
+    negated = replace(declaration, objective=cp.Minimize(-declaration.objective.args[0]))
+    bound = _lower_bound(negated, point, duals, violations, -1.0)
+    return bound._replace(value=-bound.value)
+
+
+def _lower_bound(
+    declaration: Declaration,
+    point: Mapping[str, np.ndarray],
+    duals: Mapping[str, Any],
+    violations: Mapping[str, float],
+    sign: float,
+) -> Bound:
+    """Return a lower bound for a minimisation, with ``sign`` times the multipliers of rows."""
     if sum(variable.size for variable in declaration.variables.values()) > LARGEST_SEARCH:
         raise ReductionRefused(f"it has too many unknowns for a bound from its multipliers (at most {LARGEST_SEARCH})")
     costs = ConicForm.of(declaration.objective.args[0], declaration.variables)
-    lagrangian = _lagrangian(declaration, duals, violations)
+    lagrangian = _lagrangian(declaration, duals, violations, sign)
     form = ConicForm.of(lagrangian.function, declaration.variables)
     point, slacks, traces = dict(point), lagrangian.slacks, {}
     for name, variable in declaration.variables.items():
@@ -115,7 +132,9 @@ def lower_bound(
 # ---------------------------------------------------------------------- the Lagrangian
 
 
-def _lagrangian(declaration: Declaration, duals: Mapping[str, Any], violations: Mapping[str, float]) -> Lagrangian:
+def _lagrangian(
+    declaration: Declaration, duals: Mapping[str, Any], violations: Mapping[str, float], sign: float
+) -> Lagrangian:
     """Assemble the Lagrangian."""
     total = declaration.objective.args[0]
     slacks: dict[str, Any] = {}
@@ -123,7 +142,7 @@ def _lagrangian(declaration: Declaration, duals: Mapping[str, Any], violations: 
     for name, group in declaration.constraints.items():
         if name not in duals:
             raise ReductionRefused(f"there are no multipliers for {name!r}")
-        for term, dual in zip(group, _split(name, group, duals[name]), strict=True):
+        for term, dual in zip(group, _split(name, group, duals[name], sign), strict=True):
             owner, is_matrix = semidefinite_variable(term, declaration.variables), isinstance(term, cp.constraints.PSD)
             if owner is not None:
                 slacks[owner] = slacks.get(owner, 0.0) + dual[0]
@@ -151,7 +170,7 @@ def _rounding(linear: list[tuple[Any, np.ndarray]], declaration: Declaration) ->
     return rough
 
 
-def _split(name: str, group: list[Any], given: Any) -> Iterator[list[np.ndarray]]:
+def _split(name: str, group: list[Any], given: Any, sign: float) -> Iterator[list[np.ndarray]]:
     """Yield the multipliers of each constraint of a group, shaped like its arguments and inside the dual cone."""
     constraints = cp.constraints
     flat = _numbers(name, given, sum(_multiplier_count(term) for term in group))
@@ -163,6 +182,7 @@ def _split(name: str, group: list[Any], given: Any) -> Iterator[list[np.ndarray]
             vectors = vectors.reshape(term.args[1].shape, order="F")
             yield [long_enough(length.reshape(term.args[0].shape, order="F"), vectors, term.axis), vectors]
         elif isinstance(term, constraints.Inequality | constraints.Equality | constraints.Zero):
+            part = sign * part
             yield [np.minimum(part, 0) if isinstance(term, constraints.Inequality) else part]
         else:
             raise ReductionRefused(f"its constraint {name!r} is of type {type(term).__name__}")

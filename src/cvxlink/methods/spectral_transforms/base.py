@@ -9,8 +9,12 @@ import numpy as np
 
 from ...errors import InvalidInput
 from ...numerics.checks import as_count
+from ...numerics.eigenpairs import norm_bound
 from ...numerics.matrices import Congruence
 from ..base import LinkedGraphProblem
+
+# The largest matrix of products of coordinates, in entries; beyond, R is computed as a root of RᵀR.
+LARGEST_PRODUCTS = 10_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,8 +38,14 @@ class SpectralTransform(LinkedGraphProblem):
 
     @cached_property
     def spectrum(self) -> tuple[np.ndarray, np.ndarray]:
-        """The smallest eigenvalues of the Laplacian, at most ``order`` of them, and their eigenvectors as columns."""
-        return self.graph.smoothest(min(self.order, self.graph.n), self.normalized)
+        """The smallest eigenvalues of the Laplacian, at most ``order`` of them, and their eigenvectors as columns.
+
+        Each component of the graph has an eigenvalue zero, and what rounding leaves in its place says nothing.
+        """
+        eigenvalues, V = self.graph.smoothest(min(self.order, self.graph.n), self.normalized)
+        rounding = self.graph.n * float(np.finfo(float).eps) * norm_bound(self.L)
+        zero = (np.arange(len(eigenvalues)) < self.graph.n_components) | (eigenvalues <= rounding)
+        return np.where(zero, 0.0, eigenvalues), V
 
     @cached_property
     def agreement(self) -> np.ndarray:
@@ -45,10 +55,19 @@ class SpectralTransform(LinkedGraphProblem):
 
     @cached_property
     def norm_root(self) -> np.ndarray:
-        """The matrix R with ‖K_ll‖_F = ‖Rμ‖."""
+        """The matrix R with ‖K_ll‖_F = ‖Rμ‖.
+
+        Its columns are the matrices v vᵀ on an orthonormal basis of the range of V_l, written as vectors. A root of RᵀR
+        would have half as many digits where eigenvectors nearly vanish on the linked points.
+        """
         V = self.spectrum[1][self.links.linked]
-        eigenvalues, vectors = np.linalg.eigh((V.T @ V) ** 2)
-        return np.sqrt(np.maximum(eigenvalues, 0))[:, None] * vectors.T
+        small = np.linalg.qr(V, mode="r") if len(V) > V.shape[1] else V
+        i, j = np.triu_indices(len(small))
+        if len(i) * V.shape[1] > LARGEST_PRODUCTS:
+            eigenvalues, vectors = np.linalg.eigh((V.T @ V) ** 2)
+            return np.sqrt(np.maximum(eigenvalues, 0))[:, None] * vectors.T
+        products = np.where(i == j, 1.0, np.sqrt(2.0))[:, None] * small[i] * small[j]
+        return np.linalg.qr(products, mode="r") if len(i) > V.shape[1] else products
 
     def kernel_with(self, mu: np.ndarray) -> Congruence:
         """Return K(μ), kept as a product."""

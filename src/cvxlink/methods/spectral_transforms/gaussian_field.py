@@ -8,17 +8,15 @@ from functools import cached_property
 from typing import Any
 
 import cvxpy as cp
-import numpy as np
 
 from ...engine.formulation import Learnt
 from ...model.about import About
 from ...numerics.matrices import Arrays
 from ...programs.declared import SpecialProgram
 from .base import SpectralTransform
-from .search import OneUnknown, Search
-
-# The interval that is searched for the shift.
-INTERVAL = (1e-6, 1e4)
+from .proof import certify_shifted
+from .search import Search
+from .shifted_spectrum import ShiftedSpectrum
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +26,8 @@ class GaussianField(SpectralTransform):
     .. math:: \max_{\varepsilon > 0}\ \frac{\langle K_{ll}, T\rangle}{\|K_{ll}\|_F}, \qquad
               K = \sum_i \frac{1}{\lambda_i + \varepsilon} v_i v_i^\top = (\bar L + \varepsilon I)^{-1}.
 
-    One unknown, not convex in it: solved by search (a grid on a logarithmic scale, refined at its best point).
+    One unknown, not convex in it: solved by search (a grid on a logarithmic scale, refined at its best points). That no
+    other shift is better is proven by bounds on intervals of shifts.
 
     Parameters
     ----------
@@ -63,12 +62,11 @@ class GaussianField(SpectralTransform):
 
     @cached_property
     def program(self) -> SpecialProgram:
-        """A function of one number, searched, without a proof that nothing is better."""
-        return SpecialProgram(self, OneUnknown("epsilon", self._alignment, INTERVAL), (Search(),))
-
-    def _alignment(self, epsilon: float) -> float:
-        mu = 1 / (self.spectrum[0] + epsilon)
-        return float(self.agreement @ mu) / float(np.linalg.norm(self.norm_root @ mu))
+        """A function of one number: searched, and bounded over all numbers."""
+        data = ShiftedSpectrum(self.spectrum[0], self.agreement, self.norm_root)
+        return SpecialProgram(
+            self, data, (Search(),), certify_shifted, not_linear="it is not convex", suits_solvers=False
+        )
 
     @property
     def tex(self) -> Mapping[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import cvxpy as cp
@@ -13,7 +14,10 @@ from ...engine.formulation import Learnt
 from ...errors import CvxlinkError
 from ...model.about import About
 from ...numerics.matrices import Arrays, Congruence
+from ...programs.declared import SpecialProgram
 from .base import SpectralTransform
+from .ordered_spectrum import OrderedSpectrum
+from .proof import always_solvable, certify_ordered
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +61,14 @@ class ImprovedOrder(SpectralTransform):
     def constraints(self, mu: cp.Variable) -> dict[str, Any]:  # type: ignore[override]
         """Norm at most one, no negative weights, smoother ones larger."""
         return {"norm": cp.norm(self.norm_root @ mu) <= 1, "nonnegative": mu >= 0, "order": mu[1:-1] >= mu[2:]}
+
+    @cached_property
+    def program(self) -> SpecialProgram:
+        """The same numbers as data, with a bound of its own."""
+        data = OrderedSpectrum(self.agreement, self.norm_root)
+        return SpecialProgram(
+            self, data, (), certify_ordered, not_linear="it has no matrix variable", refutes=always_solvable
+        )
 
     @property
     def tex(self) -> Mapping[str, str]:
