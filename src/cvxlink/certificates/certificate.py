@@ -76,11 +76,6 @@ class Certificate:
         return self.gap is not None or self.distance is not None
 
     @property
-    def has_bound(self) -> bool:
-        """Whether anything is proven about how far the answer is from the optimum."""
-        return self.gap is not None or self.distance is not None
-
-    @property
     def gap(self) -> float | None:
         """The difference between the bounds on the optimum; negative only if the point is not feasible."""
         if self.bound is None:
