@@ -34,8 +34,10 @@ from ..programs.conic_form import Cone, ConicForm, Part, has_bounds, long_enough
 from ..programs.declared import linear_rows, semidefinite_variable
 from ..programs.linear_sdp import LinearSDP
 from ..programs.status import Status
-from .lagrangian import LARGEST_SEARCH, TOLERANCES
+from .lagrangian import TOLERANCES
 
+# Larger programs, in unknowns or rows of their conic form, are not searched: it would take longer than solving them.
+LARGEST = 5000
 # A contradiction must exclude all points up to this many times the distance of the constraints from the origin.
 ASTRONOMICAL = 1e10
 # How exactly a point and a direction must satisfy the constraints, relative to each row.
@@ -50,11 +52,13 @@ def proven_verdict(declaration: Declaration, claimed: Status) -> tuple[Status, s
 
     The claimed verdict is tried first, then the other one.
     """
-    if sum(variable.size for variable in declaration.variables.values()) > LARGEST_SEARCH:
+    if sum(variable.size for variable in declaration.variables.values()) > LARGEST:
         return None
     try:
         system = _System.of(declaration)
     except ReductionRefused:
+        return None
+    if len(system.a) > LARGEST:
         return None
     order = (
         (Status.UNBOUNDED, Status.INFEASIBLE) if claimed is Status.UNBOUNDED else (Status.INFEASIBLE, Status.UNBOUNDED)
