@@ -27,8 +27,7 @@ def certify_ordered(program: OrderedSpectrum, point: Mapping[str, np.ndarray], d
         upper_bound=bound if np.isfinite(bound) else None,
         maximises=True,
         basis=basis if np.isfinite(bound) else "some eigenvectors nearly vanish on the linked points",
-        scale=float(abs(mu).max()),
-        cost_scale=min(1.0, float(abs(program.agreement).max()) or 1.0),
+        scale=max(float(abs(mu).max()), 1 / float(np.linalg.norm(program.norm_root, axis=0).max() or 1.0)),
     )
 
 
