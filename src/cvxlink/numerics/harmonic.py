@@ -61,9 +61,7 @@ class HarmonicExtension:
         A positive vector that L takes to zero: D^{1/2}1 for a normalised Laplacian; ones by default, for L = D − W.
     """
 
-    def __init__(
-        self, L: Any, known: Any, method: Method | None = None, null_vector: np.ndarray | None = None
-    ) -> None:
+    def __init__(self, L: Any, known: Any, method: Method | None = None, null_vector: np.ndarray | None = None) -> None:
         self.L = _as_symmetric(L)
         self._null_vector = np.ones(self.n) if null_vector is None else null_vector
         self.known = _as_points(known, self.n)

@@ -79,7 +79,7 @@ def _bound_by_groups(pencil: Perturbed, close: float, count: int) -> float:
         if share >= 0.5:
             return np.inf
         sizes = np.linalg.svd(F[:, group], compute_uv=False) - pencil.rounding
-        least = np.maximum(sizes * np.sqrt(1 / (1 + E) - share**2) - share * total, 1e-300)
+        least = np.maximum(sizes * np.sqrt(1 / (1 + E) - share**2) - share * total, 1e-150)
         agreements.append(high / least**2)
     ordered = np.sort(np.concatenate(agreements))[::-1]
     return float(ordered[:count].sum()) * (1 + 8 * EPSILON)
