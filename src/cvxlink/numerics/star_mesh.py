@@ -2,8 +2,8 @@ r"""Elimination of points of a weighted graph without subtraction.
 
 A point k that may take any value takes the weighted mean of its neighbours' values, and then costs as much as new
 weights :math:`w_{ki} w_{kj} / \sum_m w_{km}` between these: the star at k becomes a mesh. Sums, products and quotients
-of non-negative numbers lose no digits, however much the weights differ, whereas :math:`L = D - W` has lost small weights
-beside large ones before a factorisation sees it.
+of non-negative numbers lose no digits, however much the weights differ, whereas :math:`L = D - W` has lost small
+weights beside large ones before a factorisation sees it.
 
 A matrix C with non-positive entries off the diagonal and :math:`Cp = 0`, p > 0, such as L̄ with :math:`p = D^{1/2}1`, is
 the Laplacian of the weights :math:`-C_{ij}p_ip_j` on either side of which p is divided out.

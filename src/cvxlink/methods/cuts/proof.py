@@ -1,4 +1,4 @@
-"""A bound for constrained cuts, derived in the module ``constrained_cut``; and for stationary labelings, in ``stationary_bound``."""
+"""Bounds for constrained cuts and for stationary labelings: derived in ``constrained_cut`` and ``stationary_bound``."""
 
 from __future__ import annotations
 

@@ -7,18 +7,18 @@ complement of v, which is positive definite, and :math:`B = J^\top QJ`.
 *Approximate eigenvectors as coordinates.* For any square matrix Y, :math:`Y^\top CY = I + E` and
 :math:`Y^\top BY = \Theta + H` with a diagonal Θ; if :math:`\|E\| < 1`, then y = Yx with
 :math:`(\Theta + H)x = \theta(I + E)x`. By Weyl and Ostrowski the eigenvalues are within
-:math:`\eta = (\|H\| + \|\Theta\|\|E\|)/(1 - \|E\|)` of the entries of Θ. Divide these into groups more than 2η apart. Let
-the columns of X be eigenvectors x of a group with :math:`X^\top(I + E)X = I`; by Davis and Kahan the part of X outside
-of the group's coordinates has a norm of at most :math:`\delta = \rho/(\gamma\sqrt{1 - \|E\|})`, with
+:math:`\eta = (\|H\| + \|\Theta\|\|E\|)/(1 - \|E\|)` of the entries of Θ. Divide these into groups more than 2η apart.
+Let the columns of X be eigenvectors x of a group with :math:`X^\top(I + E)X = I`; by Davis and Kahan the part of X
+outside of the group's coordinates has a norm of at most :math:`\delta = \rho/(\gamma\sqrt{1 - \|E\|})`, with
 :math:`\rho = \|H\| + \|E\|(\|\Theta\| + \eta)` and γ the distance from the group's eigenvalues to the other entries.
 
 *Agreement.* :math:`f^\top Qf = \theta f^\top Lf`, and different labelings have :math:`f_i^\top Lf_j = 0`, so
-:math:`f_j = JYXy_j` with orthogonal :math:`y_j` for those of a group. With :math:`M = (JYX)^\top JYX` and unit
-:math:`y_j` the sum of their agreements is at most :math:`\theta\sum_j 1/y_j^\top My_j \le \theta\sum_j y_j^\top M^{-1}y_j`
-by Cauchy, and at most the sum of the largest eigenvalues of :math:`\theta M^{-1}` (Ky Fan). Those are
-:math:`\theta/\sigma_i^2` with the singular values of JYX, which are at least
-:math:`\sigma_i\sqrt{1/(1 + \|E\|) - \delta^2} - \delta\|JY\|` with :math:`\sigma_i` those of JY on the group. So the sum
-of the k largest of these numbers, over all groups, is an upper bound.
+:math:`f_j = JYXy_j` with orthogonal unit vectors :math:`y_j`, up to their lengths, for those of a group. With
+:math:`M = (JYX)^\top JYX` the sum of their agreements is at most
+:math:`\theta\sum_j 1/y_j^\top My_j \le \theta\sum_j y_j^\top M^{-1}y_j` by Cauchy, and at most the sum of the largest
+eigenvalues of :math:`\theta M^{-1}` (Ky Fan). Those are :math:`\theta/\sigma_i^2` with the singular values of JYX, which
+are at least :math:`\sigma_i\sqrt{1/(1 + \|E\|) - \delta^2} - \delta\|JY\|` with :math:`\sigma_i` those of JY on the
+group. So the sum of the k largest of these numbers, over all groups, is an upper bound.
 """
 
 from __future__ import annotations
@@ -33,6 +33,8 @@ from .generalised_eigenvectors import CLOSE, close_groups
 from .stationary_cuts import StationaryCuts
 
 EPSILON = float(np.finfo(float).eps)
+# The proof takes a dozen dense matrices.
+LARGEST_PROVEN = 6000
 # How close members of a group are, relative to the largest eigenvalue.
 DIVISIONS = (CLOSE, 1e-7, 1e-5, 1e-3)
 
@@ -51,7 +53,9 @@ class Perturbed(NamedTuple):
 
 
 def largest_agreement(cuts: StationaryCuts) -> tuple[float, str]:
-    """Return an upper bound on the agreement of ``cuts.count`` different labelings; infinity and why if there is none."""
+    """Return an upper bound on the agreement of ``cuts.count`` different labelings; infinity, and why, without one."""
+    if cuts.n > LARGEST_PROVEN:
+        return np.inf, f"{cuts.n} points are too many for a proof by dense matrices (at most {LARGEST_PROVEN})"
     pencil = _perturbed(cuts)
     if pencil is None or pencil.off_identity >= 0.5:
         return np.inf, "weights are too small for the eigenproblem in double precision"
@@ -63,7 +67,7 @@ def largest_agreement(cuts: StationaryCuts) -> tuple[float, str]:
 
 
 def _bound_by_groups(pencil: Perturbed, close: float, count: int) -> float:
-    """Return the sum of the largest possible agreements over all groups, infinity if groups are not far enough apart."""
+    """Return the sum of the largest possible agreements over all groups; infinity if groups are too near."""
     theta, E, H, F = pencil.theta, pencil.off_identity, pencil.off_diagonal, pencil.labelings
     largest = float(abs(theta).max(initial=0.0))
     eta = (H + largest * E) / (1 - E)

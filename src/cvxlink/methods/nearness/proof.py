@@ -10,7 +10,6 @@ import numpy as np
 from ...certificates.certificate import Certificate
 from ...errors import InvalidInput
 from ...numerics.threads import threads_for
-from ...programs.status import Status
 from .nearness import Nearness
 
 
