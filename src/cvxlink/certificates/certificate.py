@@ -67,7 +67,7 @@ class Certificate:
 
     @property
     def attained(self) -> float | None:
-        """The value of an exactly feasible point: the upper bound of a minimisation, the lower one of a maximisation."""
+        """The value of an exactly feasible point: the upper bound of a minimisation, the lower bound otherwise."""
         return self.lower_bound if self.maximises else self.upper_bound
 
     @property
@@ -97,9 +97,9 @@ class Certificate:
         """Whether violations, and the gap if there is a bound, are at most ``accuracy``.
 
         Violations are relative to the largest entry of the point. The gap is relative to ``|value|`` plus the largest
-        cost (or plus one, if that is less), so that tiny weights do not let everything pass. Without an exactly feasible
-        point the ``sensitivity`` must be as small as the gap, unless ``weigh_violations`` is off. The distance to the
-        solution, if it is known, is relative to the norm of the point.
+        cost (or plus one, if that is less), so that tiny weights do not let everything pass. Without an exactly
+        feasible point the ``sensitivity`` must be as small as the gap, unless ``weigh_violations`` is off. The distance
+        to the solution, if it is known, is relative to the norm of the point.
         """
         feasible = self.largest_violation <= accuracy * max(self.scale, 1e-6)
         # Absolute values: a value below the bound is as wrong as one above it, since the point is then not feasible.

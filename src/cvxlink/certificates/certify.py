@@ -92,7 +92,9 @@ def _require_credible(program: SpecialProgram, point: Mapping[str, Any], certifi
     if all(isinstance(value, np.ndarray) and value.size <= LARGEST_COMPARED for value in point.values()):
         if certificate.maximises != isinstance(program.declaration.objective, cp.Maximize):
             asked = "True" if not certificate.maximises else "False"
-            raise InvalidProblem(f"the proof of {name} must return Certificate(…, maximises={asked}), as it is declared")
+            raise InvalidProblem(
+                f"the proof of {name} must return Certificate(…, maximises={asked}), as it is declared"
+            )
         value = program.value(point)
         allowed = SAME_NUMBER * (abs(value) + abs(certificate.value)) + 1e-9
         if np.isfinite(value) and abs(value - certificate.value) > allowed:

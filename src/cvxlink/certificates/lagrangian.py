@@ -55,7 +55,10 @@ ROUNDING = 8 * float(np.finfo(float).eps)
 
 
 class Bound(NamedTuple):
-    """A bound on the optimum, lower for a minimisation and upper for a maximisation, the points it holds for in words, the worth of violations, and the largest cost."""
+    """A bound on the optimum, lower for a minimisation and upper for a maximisation.
+
+    With it the points it holds for in words, the worth of violations, and the largest cost.
+    """
 
     value: float
     basis: str

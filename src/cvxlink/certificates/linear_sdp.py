@@ -229,8 +229,7 @@ class Face:
         ones = np.ones(self.sdp.n)
         spread = ones if self.lift is None else ones[self.lift.blocks]
         if self.seed is not self.original:
-            Q = abs(self.original.extension.matrix)
-            summed = Q.T @ (abs(self.original.C) @ (Q @ spread))
+            summed = self.original.extension.magnitudes(spread)
         else:
             summed = abs(self.original.C) @ spread
         if self.lift is not None:

@@ -25,6 +25,7 @@ from ..errors import InvalidInput
 from .checks import real_array
 from .eigenpairs import InOrder
 from .matrices import positive_definite_factors
+from .star_mesh import Mesh, eliminated
 
 Method = Literal["factorisation", "conjugate gradients"]
 
@@ -54,10 +55,15 @@ class HarmonicExtension:
     method : "factorisation" or "conjugate gradients", optional
         How systems with L_uu are solved. By default a sparse factorisation up to 10 000 unknown points; beyond
         that, conjugate gradients if a trial shows that they converge fast on this graph, otherwise a factorisation.
+        Where weights differ too much for a factorisation, up to 2000 points are eliminated one by one instead, from
+        the weights themselves.
+    null_vector : array, optional
+        A positive vector that L takes to zero: D^{1/2}1 for a normalised Laplacian; ones by default, for L = D − W.
     """
 
-    def __init__(self, L: Any, known: Any, method: Method | None = None) -> None:
+    def __init__(self, L: Any, known: Any, method: Method | None = None, null_vector: np.ndarray | None = None) -> None:
         self.L = _as_symmetric(L)
+        self._null_vector = np.ones(self.n) if null_vector is None else null_vector
         self.known = _as_points(known, self.n)
         self.unknown = np.setdiff1d(np.arange(self.n), self.known)
         if method not in (None, "factorisation", "conjugate gradients"):
@@ -95,6 +101,8 @@ class HarmonicExtension:
             raise InvalidInput("values hold NaN or infinity; leave points without a value out of the known points")
         if given.shape[:1] != self.known.shape or given.ndim > 2:
             raise InvalidInput(f"values must have one row for each of the {len(self.known)} known points")
+        if self.mesh is not None:
+            return np.asarray(self.mesh.extension @ given)
         extended = np.empty((self.n, *given.shape[1:]))
         extended[self.known] = given
         if len(self.unknown):
@@ -112,8 +120,30 @@ class HarmonicExtension:
 
         Computed as QᵀLQ, in which an error of ε in Q counts only as ε² and never makes the cost too small.
         """
+        if self.mesh is not None:
+            return self.mesh.cost
         complement = self.matrix.T @ (self.L @ self.matrix)
         return (complement + complement.T) / 2
+
+    @cached_property
+    def mesh(self) -> Mesh | None:
+        """The extension computed from the weights, where a factorisation of L_uu fails; otherwise None."""
+        if not len(self.unknown) or self.method != "factorisation" or self._factors is not None:
+            return None
+        mesh = eliminated(self.L, self._null_vector, self.known)
+        if mesh is None:
+            raise InvalidInput(
+                "L is not positive definite on the unknown points: some are joined to known points by weights too "
+                "small for double precision (Graph.knn with connect=True avoids that), or L is not a Laplacian"
+            )
+        return mesh
+
+    def magnitudes(self, spread: np.ndarray) -> np.ndarray:
+        """Return sums of the absolute terms whose rounding errors are in the Schur complement, times a vector."""
+        if self.mesh is not None:  # as many relative errors as there are points, and no cancellation
+            return np.asarray(np.sqrt(self.n) * (abs(self.mesh.cost) @ spread))
+        Q = abs(self.matrix)
+        return np.asarray(Q.T @ (abs(self.L) @ (Q @ spread)))
 
     def inverse_norm(self) -> float:
         """Return a proven bound on the norm of L_uu⁻¹, for a Laplacian; infinity if rounding prevents a proof.
@@ -122,6 +152,8 @@ class HarmonicExtension:
         """
         if not len(self.unknown):
             return 0.0
+        if self.mesh is not None:
+            return np.inf
         x = self._solve(np.ones((len(self.unknown), 1))).ravel()
         terms = np.diff(self._system.indptr) + 2  # in a row of the product
         rounding = terms * np.finfo(float).eps * (abs(self._system) @ abs(x))
@@ -139,22 +171,26 @@ class HarmonicExtension:
         return InOrder(self._system)
 
     @cached_property
-    def _factors(self) -> Any:
-        factors = positive_definite_factors(self._system)
-        if factors is None:
-            raise InvalidInput(
-                "L is not positive definite on the unknown points: some are joined to known points by weights too "
-                "small for double precision (Graph.knn with connect=True avoids that), or L is not a Laplacian"
-            )
-        return factors
+    def _factors(self) -> Any | None:
+        """The factors of L_uu with unit diagonal, None if it is not positive definite beyond rounding."""
+        diagonal = self._system.diagonal()
+        if not (diagonal > 0).all():
+            return None
+        scale = sp.diags_array(1 / np.sqrt(diagonal))
+        return positive_definite_factors(scale @ self._system @ scale)
+
+    def _by_factors(self, right: np.ndarray) -> np.ndarray:
+        root = np.sqrt(self._system.diagonal())[:, None]
+        assert self._factors is not None
+        return np.asarray(self._factors.solve(right / root) / root)
 
     def _solve(self, right: np.ndarray) -> np.ndarray:
         columns = right.reshape(len(right), -1)
         if self.method == "factorisation":
-            solution = self._factors.solve(columns)
+            solution = self._by_factors(columns)
             residual = columns - self._system @ solution
             if abs(residual).max(initial=0.0) > REFINED_ABOVE * abs(columns).max(initial=0.0):
-                solution += self._factors.solve(residual)
+                solution += self._by_factors(residual)
         else:
             solution = np.empty_like(columns)
             self._in_order  # noqa: B018 — once, before the threads ask for it

@@ -73,6 +73,7 @@ class LinearSDP(Program):
     variable: str = "K"
     cone: str = "psd"
     unit: float = 1.0  # what 1 in the objective of the original problem is here; gaps are judged by it
+    null_vector: np.ndarray | None = None  # a positive vector that C takes to zero, where C is a kind of Laplacian
 
     @property
     def n(self) -> int:
@@ -147,7 +148,7 @@ class LinearSDP(Program):
     @cached_property
     def extension(self) -> HarmonicExtension:
         """How the other points follow from the constrained ones."""
-        return HarmonicExtension(self.C, self.constrained_points)
+        return HarmonicExtension(self.C, self.constrained_points, null_vector=self.null_vector)
 
     def joined(self, duals: Mapping[str, Any]) -> np.ndarray:
         """Return multipliers by name as one vector."""

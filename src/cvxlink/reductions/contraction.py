@@ -227,7 +227,7 @@ def _on_blocks(sdp: LinearSDP, blocks: np.ndarray, c: int) -> tuple[LinearSDP, n
             factors.append(factor)
         if kept:
             groups.append(Rows(g.name, sp.csr_array(A[kept]), b[kept], g.sense))
-    contracted = replace(sdp, C=C, rows=tuple(groups))
+    contracted = replace(sdp, C=C, rows=tuple(groups), null_vector=None)
     return contracted, np.array(row_map, dtype=int), np.array(factors)
 
 

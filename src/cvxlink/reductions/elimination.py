@@ -43,7 +43,7 @@ class Elimination(Reduction):
         except InvalidInput as error:
             raise ReductionRefused(f"the cost is not positive definite on the points it would drop: {error}") from error
         rows = tuple(_renumbered(g, original.n, kept) for g in original.rows)
-        seed = replace(original, C=sp.csr_array(cost), rows=rows)
+        seed = replace(original, C=sp.csr_array(cost), rows=rows, null_vector=None)
         why = "points that no constraint mentions follow from the others"
         return Reduced(seed, EliminationLift(original, seed), why)
 

@@ -19,6 +19,7 @@ from ...numerics.checks import as_count
 from ...numerics.matrices import Arrays, Congruence, square_root
 from ...programs.declared import SpecialProgram
 from ..base import LinkedGraphProblem
+from ..shared.solvable import AlwaysSolvable
 from .equivalents import CompactCCSR, SchurCCSR
 from .fitted_products import FittedProducts
 from .proof import certify_fitted_products
@@ -110,6 +111,7 @@ class CCSR(LinkedGraphProblem):
             (InteriorLeastSquares(),),
             certify_fitted_products,
             not_linear="its objective is quadratic, and links are fitted, not enforced",
+            refutes=AlwaysSolvable("M = 0 is feasible", "its objective is a sum of squares"),
         )
 
     @property

@@ -22,6 +22,7 @@ from ...numerics.checks import as_count, as_flag, as_number, as_positive
 from ...numerics.eigenpairs import Pairs, norm_bound
 from ...numerics.matrices import Arrays
 from ...programs.declared import SpecialProgram
+from ..shared.solvable import AlwaysSolvable
 from .constrained_cut import ConstrainedCut, largest_satisfaction
 from .proof import certify_cut
 from .relaxation import CutRelaxation
@@ -124,6 +125,9 @@ class CSC(Problem):
             certify_cut,
             not_linear="it is not convex; its relaxation is the form 'sdp'",
             suits_solvers=False,
+            refutes=AlwaysSolvable(
+                "the threshold is at most the largest feasible one", "no cut costs less than nothing"
+            ),
         )
 
     @property

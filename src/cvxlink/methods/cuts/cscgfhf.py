@@ -20,6 +20,7 @@ from ...numerics.matrices import Arrays
 from ...programs.declared import SpecialProgram
 from ..base import LabelledProblem
 from ..label_propagation.gfhf import GFHF
+from ..shared.solvable import AlwaysSolvable
 from .proof import certify_stationary
 from .routes import Stationary
 from .stationary_cuts import StationaryCuts
@@ -98,7 +99,13 @@ class CSCGFHF(LabelledProblem):
         """The generalised eigenproblem it comes down to."""
         cuts = StationaryCuts(self.graph.laplacian(), self.Q, self.graph.trivial_cut, self.n_clusters - 1)
         return SpecialProgram(
-            self, cuts, (Stationary(),), certify_stationary, not_linear="it is not convex", suits_solvers=False
+            self,
+            cuts,
+            (Stationary(),),
+            certify_stationary,
+            not_linear="it is not convex",
+            suits_solvers=False,
+            refutes=AlwaysSolvable(bound="labelings have unit length"),
         )
 
     # ------------------------------------------------------------------ what is given

@@ -9,6 +9,16 @@ import scipy.linalg
 
 from ...numerics.eigenpairs import Complement
 
+# Eigenvalues nearer than this, relative to the largest, count as one: double precision does not tell their eigenvectors
+# apart.
+CLOSE = 1e-9
+
+
+def close_groups(numbers: np.ndarray, close: float) -> list[np.ndarray]:
+    """Return the positions of numbers in groups, in which each is close to the next."""
+    order = np.argsort(numbers)
+    return np.split(order, np.flatnonzero(np.diff(numbers[order]) > close) + 1)
+
 
 def generalised_eigenvectors(
     L: Any, B: Any, trivial: np.ndarray, orthogonal: bool

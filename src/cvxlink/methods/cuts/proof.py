@@ -1,4 +1,4 @@
-"""A bound for constrained cuts, derived in the module ``constrained_cut``; what can be said of stationary labelings."""
+"""Bounds for constrained cuts and for stationary labelings: derived in ``constrained_cut`` and ``stationary_bound``."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from ...numerics.checks import real_array
 from ...numerics.eigenpairs import norm_bound, sum_of_smallest
 from ...numerics.threads import threads_for
 from .constrained_cut import ConstrainedCut
+from .stationary_bound import largest_agreement
 from .stationary_cuts import StationaryCuts
 
 
@@ -58,19 +59,25 @@ def _bound(program: ConstrainedCut, multiplier: float) -> tuple[float, str]:
 def certify_stationary(
     program: StationaryCuts, point: Mapping[str, np.ndarray], duals: Mapping[str, Any]
 ) -> Certificate:
-    """Show how stationary the labelings are; that none are better rests on the route, which computed all."""
+    """Show how stationary the labelings are, and bound how much any can agree with Q."""
     f, rates = point["f"], point["rates"]
     propagated, smooth = program.Q @ f, program.L @ f
     residual = np.linalg.norm(smooth - propagated * rates, axis=0)
     costs = f.T @ smooth
     sizes = np.sqrt(np.maximum(np.diag(costs), 1e-300))
+    with threads_for(program.n):
+        bound, basis = largest_agreement(program)
     return Certificate(
         float(np.vdot(f, propagated)),
         {
             "stationary": float((residual / np.maximum(np.linalg.norm(smooth, axis=0), 1e-300)).max()),
-            "nontrivial": float((abs(program.trivial @ propagated) / np.linalg.norm(propagated, axis=0)).max()),
+            "nontrivial": float(
+                (abs(program.trivial @ propagated) / np.maximum(np.linalg.norm(propagated, axis=0), 1e-300)).max()
+            ),
             "different": float(abs(costs / np.outer(sizes, sizes) - np.diag(np.diag(costs) / sizes**2)).max()),
             "unit": float(abs((f**2).sum(axis=0) - 1).max()),
         },
-        basis="the program is not convex; all stationary labelings were computed, and the best taken",
+        upper_bound=bound if np.isfinite(bound) else None,
+        maximises=True,
+        basis=basis,
     )

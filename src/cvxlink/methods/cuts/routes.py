@@ -24,7 +24,7 @@ from ...numerics.threads import threads_for
 from ...programs.status import Status
 from ...solvers.route import Attempt, Iteration, Route, Settings
 from .constrained_cut import ConstrainedCut
-from .generalised_eigenvectors import generalised_eigenvectors
+from .generalised_eigenvectors import CLOSE, close_groups, generalised_eigenvectors
 from .stationary_cuts import StationaryCuts
 
 # The generalised eigenproblem is dense.
@@ -157,8 +157,20 @@ class Stationary(Route):
             if pairs is None:
                 return Attempt(Status.ERROR, "the Laplacian is singular beyond D^{1/2}1: some weights are too small")
             inverses, vectors = pairs
+            vectors = _most_agreeing(inverses, vectors, cuts.Q)
             agreement = np.einsum("ij,ij->j", vectors, cuts.Q @ vectors)
         best = np.argsort(-agreement)[: cuts.count]
-        values = {"f": vectors[:, best], "rates": 1 / inverses[best]}
+        f = vectors[:, best]
+        values = {"f": f, "rates": np.einsum("ij,ij->j", f, cuts.L @ f) / agreement[best]}
         reason = f"the best of {len(inverses)} stationary labelings"
         return Attempt(Status.OPTIMAL, reason, values, solve_seconds=perf_counter() - start)
+
+
+def _most_agreeing(inverses: np.ndarray, vectors: np.ndarray, Q: np.ndarray) -> np.ndarray:
+    """Return eigenvectors, those of a multiple eigenvalue combined so that the first ones agree with Q most."""
+    combined = vectors.copy()
+    for group in close_groups(inverses, CLOSE * float(abs(inverses).max(initial=0.0))):
+        if len(group) > 1:
+            basis = np.linalg.qr(vectors[:, group])[0]
+            combined[:, group] = basis @ np.linalg.eigh(basis.T @ Q @ basis)[1]
+    return combined

@@ -12,6 +12,7 @@ from ...clustering import kernel_factor
 from ...numerics.checks import as_labels
 from ...numerics.matrices import Arrays, Congruence, indicators
 from ...programs.declared import SpecialProgram
+from ..shared.solvable import AlwaysSolvable
 from .fantope import Fantope
 from .proof import certify_fantope
 from .routes import Eigenvectors
@@ -35,6 +36,7 @@ def solved_by_eigenvectors(problem: Any, data: Fantope) -> SpecialProgram:
         certify_fantope,
         not_linear="X is bounded by the identity as well",
         suits_solvers=False,
+        refutes=AlwaysSolvable("X = (k/n) I is feasible", "all feasible X are between 0 and I"),
     )
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import cvxpy as cp
+import numpy as np
 
 from ... import terms
 from ...engine.formulation import Learnt
@@ -14,7 +16,24 @@ from ...model.about import About
 from ...numerics.checks import as_flag
 from ...numerics.harmonic import require_reached
 from ...numerics.matrices import Arrays, unit_diagonal
+from ...programs.declared import DeclaredProgram
+from ...programs.linear_sdp import LinearSDP
 from .pcp import PCP
+
+
+@dataclass(frozen=True, eq=False)
+class WithNullVector(DeclaredProgram):
+    """A declared program whose cost is a Laplacian, and a positive vector that this takes to zero."""
+
+    null_vector: np.ndarray
+
+    def linear_sdp(self) -> LinearSDP:
+        """Return the linear SDP with the vector."""
+        return self._with_vector
+
+    @cached_property
+    def _with_vector(self) -> LinearSDP:
+        return replace(super().linear_sdp(), null_vector=self.null_vector)
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +82,12 @@ class KP(PCP):
             "cannot": terms.cannot_links(K, self.links),
             "psd": terms.semidefinite(K),
         }
+
+    @cached_property
+    def program(self) -> DeclaredProgram:
+        """The declared program; it also knows the vector without cost, which survives weights of all sizes."""
+        degrees = self.graph.degrees
+        return WithNullVector(self, np.sqrt(degrees) if self.normalized else np.ones(len(degrees)))
 
     def __post_init__(self) -> None:
         super().__post_init__()

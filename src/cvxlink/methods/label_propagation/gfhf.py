@@ -12,6 +12,7 @@ from ... import terms
 from ...numerics.harmonic import require_reached
 from ...programs.declared import SpecialProgram
 from ..base import LabelledProblem
+from ..shared.solvable import AlwaysSolvable
 from .harmonic import Harmonic
 from .proof import certify_harmonic
 from .routes import Extending
@@ -70,7 +71,16 @@ class GFHF(LabelledProblem):
     def program(self) -> SpecialProgram:
         """The harmonic extension it is equal to."""
         data = Harmonic(self.graph.laplacian(normalized=False), self.known, self.Y[self.known])
-        return SpecialProgram(self, data, (Extending(),), certify_harmonic, not_linear="its objective is quadratic")
+        return SpecialProgram(
+            self,
+            data,
+            (Extending(),),
+            certify_harmonic,
+            not_linear="its objective is quadratic",
+            refutes=AlwaysSolvable(
+                "the given labels and zeros elsewhere are feasible", "its objective is not negative"
+            ),
+        )
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -16,6 +16,7 @@ from ...numerics.checks import as_fraction
 from ...numerics.matrices import Arrays
 from ...programs.declared import SpecialProgram
 from ..base import LabelledProblem
+from ..shared.solvable import FREE_SQUARES
 from ..shared.strongly_convex import certify_strongly_convex
 from .routes import OneSolve
 from .smoothing import Smoothing
@@ -82,6 +83,7 @@ class LLGC(LabelledProblem):
             certify_strongly_convex,
             not_linear="its objective is quadratic, and labels are fitted, not enforced",
             suits_solvers=False,
+            refutes=FREE_SQUARES,
         )
 
     def __post_init__(self) -> None:

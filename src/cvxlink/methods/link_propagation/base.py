@@ -11,6 +11,7 @@ from ...numerics.matrices import Arrays
 from ...programs.declared import SpecialProgram
 from ...solvers.route import Route
 from ..base import LinkedGraphProblem
+from ..shared.solvable import FREE_SQUARES
 from .adjusted_affinity import adjusted_affinity
 from .proof import certify_propagated_links
 
@@ -39,4 +40,5 @@ class PropagatingProblem(LinkedGraphProblem):
             certify_propagated_links,
             not_linear="its objective is quadratic, and links are fitted, not enforced",
             suits_solvers=False,
+            refutes=FREE_SQUARES,
         )

@@ -22,9 +22,10 @@ from ...model.about import About
 from ...numerics.checks import as_kernel
 from ...numerics.matrices import Arrays, as_dense
 from ...programs.declared import SpecialProgram
+from ..shared.solvable import AlwaysSolvable
 from .definite_kernel import DefiniteKernel
 from .nearness import Nearness
-from .proof import always_feasible, certify_nearness
+from .proof import certify_nearness
 from .routes import ClosedForm, DualNewton
 
 ALGORITHMS = ("auto", "A", "B")
@@ -157,7 +158,10 @@ class MinKL(Problem):
             certify_nearness,
             not_linear="its objective is a logarithm of a determinant",
             suits_solvers=False,
-            refutes=always_feasible,
+            refutes=AlwaysSolvable(
+                "a small enough multiple of the prior satisfies all bounds",
+                f"its objective is at least {self.links.n}: x − log x ≥ 1 for every eigenvalue x of K⁻¹K̄",
+            ),
         )
 
     # ------------------------------------------------------------------ what is given

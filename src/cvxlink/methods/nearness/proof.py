@@ -10,7 +10,6 @@ import numpy as np
 from ...certificates.certificate import Certificate
 from ...errors import InvalidInput
 from ...numerics.threads import threads_for
-from ...programs.status import Status
 from .nearness import Nearness
 
 
@@ -68,8 +67,3 @@ def _multipliers(program: Nearness, duals: Mapping[str, Any]) -> np.ndarray | No
             raise InvalidInput(f"there must be {size} multipliers of {name!r}, not {len(given)}")
         multipliers[group] = -given
     return np.maximum(multipliers, 0) if np.isfinite(multipliers).all() else None
-
-
-def always_feasible(program: Nearness, status: Status) -> str:
-    """Return why the verdict INFEASIBLE is wrong."""
-    return "a small enough multiple of the prior satisfies all bounds" if status is Status.INFEASIBLE else ""

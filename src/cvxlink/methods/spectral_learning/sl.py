@@ -16,6 +16,7 @@ from ...model.about import About
 from ...numerics.matrices import Arrays
 from ...programs.declared import SpecialProgram
 from ..base import LinkedProblem
+from ..shared.solvable import AlwaysSolvable
 from .fixed_entries import FixedEntries
 from .proof import certify_fixed_entries
 from .routes import Replacement
@@ -77,6 +78,9 @@ class SL(LinkedProblem):
             certify_fixed_entries,
             not_linear="its objective is quadratic",
             suits_solvers=False,
+            refutes=AlwaysSolvable(
+                "the given entries and zeros elsewhere are feasible", "its objective is not negative"
+            ),
         )
 
     def __post_init__(self) -> None:

@@ -15,6 +15,7 @@ from ..base import LinkedGraphProblem
 
 # The largest matrix of products of coordinates, in entries; beyond, R is computed as a root of RᵀR.
 LARGEST_PRODUCTS = 10_000_000
+ALIGNMENT_IS_BOUNDED = "no kernel agrees with the links by more than its norm times that of their signs"
 
 
 @dataclass(frozen=True, eq=False)

@@ -138,7 +138,9 @@ class _Bounds:
         tilted = self._form((least, most), squares)
         ratio = Range(tilted.low / norm.high**2, tilted.high / norm.low**2)
         aligned, bent = self._alignment(least, most), _quotient(self._sum(*squares), norm, self.rounding)
-        ends = np.array([aligned.low * ratio.low, aligned.low * ratio.high, aligned.high * ratio.low, aligned.high * ratio.high])
+        ends = np.array(
+            [aligned.low * ratio.low, aligned.low * ratio.high, aligned.high * ratio.low, aligned.high * ratio.high]
+        )
         steepest = np.maximum(ends.max(axis=0) - bent.low, bent.high - ends.min(axis=0))
         return steepest + self.rounding * (abs(ends).max(axis=0) + abs(bent.low) + abs(bent.high))
 

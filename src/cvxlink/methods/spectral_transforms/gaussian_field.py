@@ -13,7 +13,8 @@ from ...engine.formulation import Learnt
 from ...model.about import About
 from ...numerics.matrices import Arrays
 from ...programs.declared import SpecialProgram
-from .base import SpectralTransform
+from ..shared.solvable import AlwaysSolvable
+from .base import ALIGNMENT_IS_BOUNDED, SpectralTransform
 from .proof import certify_shifted
 from .search import Search
 from .shifted_spectrum import ShiftedSpectrum
@@ -65,7 +66,13 @@ class GaussianField(SpectralTransform):
         """A function of one number: searched, and bounded over all numbers."""
         data = ShiftedSpectrum(self.spectrum[0], self.agreement, self.norm_root)
         return SpecialProgram(
-            self, data, (Search(),), certify_shifted, not_linear="it is not convex", suits_solvers=False
+            self,
+            data,
+            (Search(),),
+            certify_shifted,
+            not_linear="it is not convex",
+            suits_solvers=False,
+            refutes=AlwaysSolvable("every positive shift is feasible", ALIGNMENT_IS_BOUNDED),
         )
 
     @property

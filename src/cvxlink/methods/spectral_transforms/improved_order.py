@@ -15,9 +15,10 @@ from ...errors import CvxlinkError
 from ...model.about import About
 from ...numerics.matrices import Arrays, Congruence
 from ...programs.declared import SpecialProgram
-from .base import SpectralTransform
+from ..shared.solvable import AlwaysSolvable
+from .base import ALIGNMENT_IS_BOUNDED, SpectralTransform
 from .ordered_spectrum import OrderedSpectrum
-from .proof import always_solvable, certify_ordered
+from .proof import certify_ordered
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +68,12 @@ class ImprovedOrder(SpectralTransform):
         """The same numbers as data, with a bound of its own."""
         data = OrderedSpectrum(self.agreement, self.norm_root)
         return SpecialProgram(
-            self, data, (), certify_ordered, not_linear="it has no matrix variable", refutes=always_solvable
+            self,
+            data,
+            (),
+            certify_ordered,
+            not_linear="it has no matrix variable",
+            refutes=AlwaysSolvable("zero is feasible", ALIGNMENT_IS_BOUNDED),
         )
 
     @property

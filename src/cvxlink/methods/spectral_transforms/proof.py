@@ -9,7 +9,6 @@ import numpy as np
 from scipy.optimize import nnls
 
 from ...certificates.certificate import Certificate
-from ...programs.status import Status
 from .enclosure import largest_alignment
 from .ordered_spectrum import OrderedSpectrum, along_rays
 from .shifted_spectrum import ShiftedSpectrum
@@ -27,8 +26,7 @@ def certify_ordered(program: OrderedSpectrum, point: Mapping[str, np.ndarray], d
         upper_bound=bound if np.isfinite(bound) else None,
         maximises=True,
         basis=basis if np.isfinite(bound) else "some eigenvectors nearly vanish on the linked points",
-        scale=float(abs(mu).max()),
-        cost_scale=min(1.0, float(abs(program.agreement).max()) or 1.0),
+        scale=max(float(abs(mu).max()), 1 / float(np.linalg.norm(program.norm_root, axis=0).max() or 1.0)),
     )
 
 
@@ -68,15 +66,6 @@ def _attained(program: OrderedSpectrum, mu: np.ndarray) -> float:
     size = float(np.linalg.norm(program.norm_root @ feasible)) * (1 + rounding)
     feasible = feasible / max(1.0, size)
     return float(program.agreement @ feasible) - rounding * float(abs(program.agreement) @ feasible)
-
-
-def always_solvable(program: OrderedSpectrum, status: Status) -> str:
-    """Return why a verdict without an answer is wrong."""
-    if status is Status.INFEASIBLE:
-        return "the spectrum zero satisfies all constraints"
-    if status is Status.UNBOUNDED:
-        return "no kernel of norm one agrees with the links by more than the norm of their signs"
-    return ""
 
 
 def certify_shifted(program: ShiftedSpectrum, point: Mapping[str, Any], duals: Mapping[str, Any]) -> Certificate:

@@ -30,7 +30,7 @@ class ShiftedSpectrum:
         """Return the alignment."""
         with np.errstate(all="ignore"):
             mu = 1 / (self.eigenvalues + float(point["epsilon"]))
-            return float(self.agreement @ mu) / float(np.linalg.norm(self.norm_root @ mu))
+            return float(self.agreement @ mu / np.linalg.norm(self.norm_root @ mu))
 
     def violations(self, point: Mapping[str, Any]) -> dict[str, float]:
         """Return by how much the shift is negative."""
