@@ -65,7 +65,7 @@ def random_program(seed: int) -> ConeProgram:
 def test_what_is_written_is_what_is_read(tmp_path, seed, write, read, name):
     program = random_program(seed)
     write(program, tmp_path / name)
-    again = read(tmp_path / name)
+    again = read(tmp_path / name).program()
     assert (again.linear, again.orders, again.offset) == (program.linear, program.orders, program.offset)
     np.testing.assert_array_equal(again.c, program.c)
     np.testing.assert_array_equal(again.A.toarray(), program.A.toarray())
@@ -360,7 +360,7 @@ def test_a_command_line_solver_that_is_not_there_says_how_to_get_it(flowers, tmp
 def test_read_result_wants_the_program_it_is_of(tmp_path):
     (tmp_path / "example.dat-s").write_text(EXAMPLE)
     subprocess.run(RUN["csdp"]("example.dat-s"), cwd=tmp_path, capture_output=True, check=False)
-    program = read_sdpa(tmp_path / "example.dat-s")
+    program = read_sdpa(tmp_path / "example.dat-s").program()
     result = read_result(tmp_path / "result", program)
     assert program.value(result.x) == pytest.approx(-41.9, abs=1e-5)
     np.testing.assert_allclose(program.A.T @ result.Z, program.c, atol=1e-6)
@@ -488,7 +488,7 @@ def test_a_missing_last_line_is_noticed_even_if_it_hardly_matters(tmp_path):
     # A second block, x_1 ≥ −1000, that does not bind: its multiplier is all but zero, and comes last.
     text = EXAMPLE.replace("1  =  nBLOCK", "2").replace("{2}", "{2, -1}") + "0 2 1 1 -1000\n1 2 1 1 1\n"
     (tmp_path / "example.dat-s").write_text(text)
-    program = read_sdpa(tmp_path / "example.dat-s")
+    program = read_sdpa(tmp_path / "example.dat-s").program()
     subprocess.run(RUN["csdp"]("example.dat-s"), cwd=tmp_path, capture_output=True, check=False)
     lines = (tmp_path / "result").read_text().splitlines(keepends=True)
     assert lines[-1].startswith("2 2 1 1 ") and float(lines[-1].split()[-1]) < 1e-6
