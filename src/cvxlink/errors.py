@@ -11,9 +11,16 @@ from typing import Any, Self
 _UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
-def visible(text: str) -> str:
-    r"""Return text with the characters that steer a terminal written out, as ``\x1b``."""
-    return _UNSEEN.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
+def visible(text: str, written: str | None = None) -> str:
+    r"""Return text with the characters that steer a terminal written out.
+
+    They are written as in Python, ``\x1b``, or as ``written`` says, which is formatted with the number of a character.
+    """
+
+    def shown(found: re.Match) -> str:
+        return written.format(ord(found[0])) if written else found[0].encode("unicode_escape").decode("ascii")
+
+    return _UNSEEN.sub(shown, text)
 
 
 class AboutArgument(Exception):
