@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pickle
 import re
 import shutil
 import subprocess
@@ -286,7 +285,7 @@ def test_what_cannot_be_exported_or_brought_back_says_why(tmp_path, flowers):
         cl.bring_back(path, tmp_path / "none")
     lift = tmp_path / "x.dat-s.lift"
     lift.write_bytes(lift.read_bytes()[:50])
-    with pytest.raises(cl.InvalidFile, match="not the file that export"):
+    with pytest.raises(cl.InvalidFile, match=r"x\.dat-s\.lift is damaged or cut short"):
         cl.bring_back(path, tmp_path / "none")
 
 
@@ -496,15 +495,3 @@ def test_a_missing_last_line_is_noticed_even_if_it_hardly_matters(tmp_path):
     (tmp_path / "cut").write_text("".join(lines[:-1]))
     with pytest.raises(cl.InvalidFile, match="cut short"):
         read_result(tmp_path / "cut", program)
-
-
-def test_a_lift_of_another_version_is_refused(tmp_path, flowers):
-    path = cl.KP(*flowers).export(tmp_path / "x.dat-s")
-    lift = tmp_path / "x.dat-s.lift"
-    digest, *rest = pickle.loads(lift.read_bytes())
-    lift.write_bytes(pickle.dumps((digest[::-1], *rest)))
-    with pytest.raises(cl.InvalidFile, match="exported by another version"):
-        cl.bring_back(path, tmp_path / "result")
-    lift.write_bytes(pickle.dumps(("a", "b", None, True)))
-    with pytest.raises(cl.InvalidFile, match="not the file that export"):
-        cl.bring_back(path, tmp_path / "result")
