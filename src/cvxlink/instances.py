@@ -18,7 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from . import datasets, methods
-from .data.files.contents import bytes_of, text_in_utf8
+from .data.files.contents import bytes_of, require_readable, text_in_utf8
 from .data.graph import Graph
 from .data.links import Links
 from .data.partial_labels import sample_labels
@@ -53,10 +53,14 @@ def folder() -> Path:
 
 def names(where: Path | str | None = None) -> list[str]:
     """Return the names of the instances, of the library or of a folder of your own."""
-    found = sorted(path.stem for path in _folder(where).glob("*.toml") if path.is_file())
+    found = _names_in(_folder(where))
     if not found:
         raise InvalidInput(f"there are no instances, files named *.toml, in {_folder(where)}")
     return found
+
+
+def _names_in(home: Path) -> list[str]:
+    return sorted(path.stem for path in home.glob("*.toml") if path.is_file())
 
 
 def load(name: str, where: Path | str | None = None) -> Instance:
@@ -68,10 +72,11 @@ def load(name: str, where: Path | str | None = None) -> Instance:
             f"own with --folder (where=… in Python)"
         )
     path = home / f"{name}.toml"
-    if not os.path.isfile(path):  # unlike Path.is_file, it also says no to names that are too long
-        near = [other for other in get_close_matches(str(name), names(where), 1) if other != name]
+    if not os.path.lexists(path):  # unlike Path.exists, it also says no to names that are too long
+        near = get_close_matches(name, _names_in(home), 1)
         hint = f"; did you mean {near[0]!r}?" if near else "; `cvxlink problems list` shows them"
-        raise InvalidInput(f"there is no instance {name!r}{hint}")
+        raise InvalidInput(f"there is no instance {name[:80]!r}{hint}")
+    require_readable(path, MOST_BYTES)
     if path.resolve().parent != home.resolve():
         raise InvalidInput(f"the instance {name!r} is a link to a file outside {home}; copy the file there instead")
     return Instance.read(path)
