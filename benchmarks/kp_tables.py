@@ -27,7 +27,7 @@ from pathlib import Path
 import numpy as np
 
 import cvxlink as cl
-from resumable import RESULTS, Cells, bold_best, work_through, write_report
+from resumable import RESULTS, Cells, bold_best, save_figure, work_through, write_report
 from resumable import table as markdown
 
 GRAPH = {"n_neighbors": 10, "sigma": "mean", "symmetrize": "mutual", "connect": True}
@@ -360,7 +360,7 @@ def plot(cells: Cells) -> None:
     figure.legend(
         *handles, loc="outside upper center", ncols=4, frameon=False, fontsize=9, title=title, title_fontsize=9
     )
-    figure.savefig(cells.path.with_suffix(".png"), dpi=150)
+    save_figure(figure, cells.path.with_suffix(".png"), dpi=150)
     plt.close(figure)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
+from resumable import save_figure
 
 import cvxlink as cl
 
@@ -62,7 +63,7 @@ def draw(
     figure.legend(
         handles, labels, loc="outside upper center", ncols=5 if len(labels) == 5 else 4, frameon=False, fontsize=9
     )
-    figure.savefig(path, dpi=150)
+    save_figure(figure, path, dpi=150)
     plt.close(figure)
 
 

@@ -7,13 +7,19 @@ import math
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from pathlib import Path
+from typing import Any
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from cvxlink.data.files.atomic import put_in_place, write_whole
+from cvxlink.data.files.contents import bytes_of
+from cvxlink.errors import CvxlinkError
+
 RESULTS = Path(__file__).parent.parent / "docs" / "results"
 FINDING = "<!-- The sentence below is written by hand and kept: check it against the new numbers. -->"
+FIRST = b'{"settings"'  # so a file of cells begins
 KEPT = "<!-- What follows is written by hand and kept. -->"
 
 
@@ -26,18 +32,41 @@ class Cells:
     def __init__(self, path: Path, settings: dict, fields: tuple[str, ...]) -> None:
         self.path, self.fields = path, fields
         self.done: dict[tuple, dict] = {}
-        content = path.read_text(encoding="utf-8") if path.exists() else ""
-        whole = content[: content.rfind("\n") + 1]  # without a line that an interruption cut short
-        if len(whole) < len(content):
-            os.truncate(path, len(whole.encode()))
-        lines = [json.loads(line) for line in whole.splitlines() if line.strip()]
-        if not lines:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(json.dumps({"settings": settings}) + "\n", encoding="utf-8")
-        elif lines[0].get("settings") != settings:
+        content = self._content()
+        whole = content[: content.rfind(b"\n") + 1]  # without a line that an interruption cut short
+        lines = [(k, self._line(k, line)) for k, line in enumerate(whole.splitlines(), 1) if line.strip()]
+        if lines and "settings" not in lines[0][1]:
+            sys.exit(f"{path}, line {lines[0][0]}: there are no settings, so these are no cells; use another file")
+        if lines and lines[0][1]["settings"] != settings:
             sys.exit(f"{path} was made with other settings; move it away, or use --cells for another file")
-        for cell in lines[1:]:
+        for k, cell in lines[1:]:
+            missing = [name for name in fields if name not in cell]
+            if missing or not all(isinstance(part, Hashable) for part in self.key(cell)):
+                sys.exit(f"{path}, line {k}: {missing or fields} must name the cell; correct or remove the line")
             self.done[self.key(cell)] = cell
+        # Only now is it certain that this is a file of cells, of which the last line may go.
+        if not lines:
+            if not (content.startswith(FIRST) or FIRST.startswith(content.strip())):
+                sys.exit(f"{path} holds something else than cells; use --cells for another file")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(path, json.dumps({"settings": settings}) + "\n")
+        elif len(whole) < len(content):
+            os.truncate(path, len(whole))
+
+    def _content(self) -> bytes:
+        try:
+            return bytes_of(self.path) if self.path.exists() else b""
+        except CvxlinkError as error:
+            sys.exit(str(error))
+
+    def _line(self, number: int, line: bytes) -> dict:
+        try:
+            cell = json.loads(line.decode("utf-8"))
+        except (ValueError, RecursionError) as error:
+            sys.exit(f"{self.path}, line {number}: {error}; correct or remove the line")
+        if not isinstance(cell, dict):
+            sys.exit(f"{self.path}, line {number}: a cell must be an object; correct or remove the line")
+        return cell
 
     def key(self, cell: dict) -> tuple:
         return tuple(cell[name] for name in self.fields)
@@ -70,7 +99,13 @@ def write_report(path: Path, text: str) -> None:
     title, _, rest = text.partition("\n")
     by_hand = before.partition(KEPT)[2] or "\n"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(f"{title}\n\n{FINDING}\n\n{sentence}\n{rest}\n{KEPT}{by_hand}", encoding="utf-8")
+    write_whole(path, f"{title}\n\n{FINDING}\n\n{sentence}\n{rest}\n{KEPT}{by_hand}")
+
+
+def save_figure(figure: Any, path: Path, dpi: int) -> None:
+    """Save a picture that appears whole or not at all."""
+    with put_in_place(path) as new:
+        figure.savefig(new, dpi=dpi, format=path.suffix.lstrip("."))
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:

@@ -27,7 +27,7 @@ from pathlib import Path
 import numpy as np
 
 import cvxlink as cl
-from resumable import RESULTS, Cells, bold_least, table, work_through, write_report
+from resumable import RESULTS, Cells, bold_least, save_figure, table, work_through, write_report
 
 PCP_SIZES = (300, 1000, 3000, 9298)
 LOW_RANK = "low-rank"
@@ -216,7 +216,7 @@ def plots(cells: Cells) -> None:
         if axes.lines:
             axes.legend()
         figure.tight_layout()
-        figure.savefig(cells.path.with_name(f"{cells.path.stem}_{part}.png"), dpi=110)
+        save_figure(figure, cells.path.with_name(f"{cells.path.stem}_{part}.png"), dpi=110)
         plt.close(figure)
 
 

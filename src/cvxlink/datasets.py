@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 from sklearn import datasets as sklearn_datasets
 
-from .errors import DataUnavailable, InvalidInput
+from .data.files.archive import read_archive
+from .errors import DataUnavailable, InvalidFile, InvalidInput
 from .numerics.checks import as_count, as_generator, as_labels, as_points
 
 Data = tuple[np.ndarray, np.ndarray]
@@ -145,10 +146,18 @@ def _fetch(name: str, source: Source) -> Data:
 
 def _read(path: Path) -> Data:
     try:
-        with np.load(path, allow_pickle=False) as arrays:
-            X = as_points(arrays["X"])
-            return X, as_labels(np.asarray(arrays["y"]).astype(int), len(X))
-    except (KeyError, ValueError, OSError, EOFError, AttributeError) as error:
+        arrays, _ = read_archive(path)
+        missing = [name for name in ("X", "y") if name not in arrays]
+        if missing:
+            raise InvalidFile(f"there is no array {missing[0]}")
+        X = as_points(arrays["X"])
+        y = as_labels(arrays["y"], len(X), "y")
+        if y.dtype.kind == "U":
+            y = as_labels(y.astype(float), argument="y")
+        if y.dtype.kind not in "bi":
+            raise InvalidFile("the classes y must be whole numbers")
+        return X, y.astype(int)
+    except (InvalidInput, InvalidFile, ValueError) as error:
         raise DataUnavailable(f"{path} cannot be read as a data set with arrays X and y: {error}") from error
 
 

@@ -2,8 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, Self
+
+# Characters that steer a terminal instead of being shown: control characters except the end of a line and the
+# tabulator, marks that reverse the order of what follows, and the bytes of file names that are no text.
+_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def visible(text: str, written: str | None = None) -> str:
+    r"""Return text with the characters that steer a terminal written out.
+
+    They are written as in Python, ``\x1b``, or as ``written`` says, which is formatted with the number of a character.
+    """
+
+    def shown(found: re.Match) -> str:
+        return written.format(ord(found[0])) if written else found[0].encode("unicode_escape").decode("ascii")
+
+    return _UNSEEN.sub(shown, text)
 
 
 class AboutArgument(Exception):
@@ -41,6 +58,10 @@ class AboutArgument(Exception):
         error.argument, error._named, error._around = arguments[0], arguments, (before, after)
         return error
 
+    def __str__(self) -> str:
+        # Names of points, columns and files are part of messages, and come from files that others wrote.
+        return visible(super().__str__())
+
     def worded(self, names: Mapping[str, str]) -> str:
         """Return the message with other names for the arguments it names, where ``names`` has any.
 
@@ -51,7 +72,7 @@ class AboutArgument(Exception):
         called = [names.get(name, name) for name in self._named]
         if self.argument is not None and self.argument not in self._named:
             called = [f"{names.get(self.argument, '')} {name}".lstrip() for name in self._named]
-        return " or ".join(called).join(self._around)
+        return visible(" or ".join(called).join(self._around))
 
 
 class CvxlinkError(AboutArgument):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
+from math import prod
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -16,6 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from . import datasets, methods
+from .data.files.contents import bytes_of, require_readable, text_in_utf8
 from .data.graph import Graph
 from .data.links import Links
 from .data.partial_labels import sample_labels
@@ -32,6 +35,13 @@ SMALL = 40
 
 KEYS = {"title", "formulation", "why", "data", "graph", "kernel", "links", "labels", "parameters", "reference"}
 REFERENCE_KEYS = {"value", "tolerance", "proof", "by", "solvers"}
+# What an instance may claim: files are small, and what they ask for is made in memory.
+MOST_BYTES = 2**24
+MOST_POINTS = 100_000
+MOST_POINTS_OF_DENSE = 5_000
+MOST_NUMBERS = 10**8
+MOST_LINKS = 10**6
+LARGEST_VALUE = 1e300
 PROOFS = ("hand", "certificate", "solvers")
 
 
@@ -43,19 +53,32 @@ def folder() -> Path:
 
 def names(where: Path | str | None = None) -> list[str]:
     """Return the names of the instances, of the library or of a folder of your own."""
-    found = sorted(path.stem for path in _folder(where).glob("*.toml") if path.is_file())
+    found = _names_in(_folder(where))
     if not found:
         raise InvalidInput(f"there are no instances, files named *.toml, in {_folder(where)}")
     return found
 
 
+def _names_in(home: Path) -> list[str]:
+    return sorted(path.stem for path in home.glob("*.toml") if path.is_file())
+
+
 def load(name: str, where: Path | str | None = None) -> Instance:
     """Return an instance by its name."""
-    path = _folder(where) / f"{name}.toml"
-    if not path.is_file():
-        near = [other for other in get_close_matches(str(name), names(where), 1) if other != name]
+    home = _folder(where)
+    if not isinstance(name, str) or not name or Path(name).name != name or set(name) & set("\\\0"):
+        raise InvalidInput(
+            f"{str(name)[:80]!r} is not the name of an instance: a name has no folders in it; choose a folder of your "
+            f"own with --folder (where=… in Python)"
+        )
+    path = home / f"{name}.toml"
+    if not os.path.lexists(path):  # unlike Path.exists, it also says no to names that are too long
+        near = get_close_matches(name, _names_in(home), 1)
         hint = f"; did you mean {near[0]!r}?" if near else "; `cvxlink problems list` shows them"
-        raise InvalidInput(f"there is no instance {name!r}{hint}")
+        raise InvalidInput(f"there is no instance {name[:80]!r}{hint}")
+    require_readable(path, MOST_BYTES)
+    if path.resolve().parent != home.resolve():
+        raise InvalidInput(f"the instance {name!r} is a link to a file outside {home}; copy the file there instead")
     return Instance.read(path)
 
 
@@ -114,9 +137,12 @@ class Instance:
     @classmethod
     def read(cls, path: Path) -> Instance:
         """Read a file; a key that is misspelt or missing is named."""
+        text = text_in_utf8(bytes_of(path, MOST_BYTES), path.name)
         try:
-            content = tomllib.loads(path.read_text(encoding="utf-8"))
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+            content = tomllib.loads(text)
+        except RecursionError as error:
+            raise InvalidFile(f"{path.name} cannot be read: it has lists within lists without end") from error
+        except ValueError as error:  # also for whole numbers of thousands of digits
             raise InvalidFile(f"{path.name} cannot be read: {error}") from error
         check = _Check(path.name)
         check.keys(content, KEYS, {"title", "formulation", "why", "parameters", "reference"})
@@ -168,6 +194,8 @@ class Instance:
             known.append(_links(content["links"], n, points, check))
         if "labels" in content:
             known.append(_labels(content["labels"], points, check))
+        if not isinstance(content["parameters"], dict):
+            raise check.wrong("parameters must be a table of keys and values")
         return getattr(methods, self.formulation)(ground, *known, **content["parameters"])
 
     @property
@@ -234,7 +262,14 @@ class _Check:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and bool(np.isfinite(value))
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= LARGEST_VALUE
+
+
+def _require_size(check: _Check, what: str, *sizes: Any, most: int) -> None:
+    """Raise if a product of sizes is beyond a limit; anything that is not a number is left to whoever uses it."""
+    numbers = [size for size in sizes if isinstance(size, int | float) and not isinstance(size, bool)]
+    if any(abs(number) > most for number in numbers) or prod(max(abs(number), 1) for number in numbers) > most:
+        raise check.wrong(f"{what} claims more than {most}, which is the most that an instance may have")
 
 
 def _meant(near: Sequence[str]) -> str:
@@ -247,10 +282,15 @@ Data = tuple[np.ndarray, np.ndarray]
 def _points(given: Any, check: _Check) -> Data | None:
     if given is None:
         return None
+    if not isinstance(given, dict):
+        raise check.wrong("data must be a table of keys and values")
     parameters = dict(given)
     if "set" not in parameters:
         raise check.wrong("the key 'set' is missing in [data]")
     name, every, classes = parameters.pop("set"), parameters.pop("every", 1), parameters.pop("classes", None)
+    sizes = {key: value for key, value in parameters.items() if key in ("n", "per_class", "dimension", "n_classes")}
+    _require_size(check, "[data]", *sizes.values(), most=MOST_NUMBERS)
+    _require_size(check, "the number of points in [data]", sizes.get("n"), sizes.get("per_class"), most=MOST_POINTS)
     X, y = datasets.load(name, **parameters)
     if classes is not None:
         X, y = X[np.isin(y, classes)], y[np.isin(y, classes)]
@@ -293,10 +333,15 @@ def _graph(given: Any, points: Data | None, check: _Check) -> Graph:
     if kind is None:
         check.keys(arguments, {"affinity"}, section="graph")
         W: Any = np.array(arguments["affinity"], dtype=float)
-    elif kind in SHAPES:
+    elif isinstance(kind, str) and kind in SHAPES:
+        most = MOST_POINTS_OF_DENSE if kind == "complete" else MOST_POINTS
+        _require_size(check, "the number of points in [graph]", *arguments.values(), most=most)
         W = SHAPES[kind](**arguments)
     elif kind in ("knn", "rbf"):
         X, _ = _needs_points(points, f"a graph of the kind {kind!r}", check)
+        neighbours = arguments.get("n_neighbors", 1) if kind == "knn" else 1
+        _require_size(check, "the number of edges in [graph]", len(X), neighbours, most=MOST_NUMBERS)
+        _require_size(check, "a dense [graph]", len(X) if kind == "rbf" else 1, most=MOST_POINTS_OF_DENSE)
         graph = Graph.knn(X, **arguments) if kind == "knn" else Graph.rbf(X, **arguments)
         if factor == 1:
             return graph
@@ -315,6 +360,7 @@ def _kernel(given: Any, points: Data | None, check: _Check) -> np.ndarray:
     if "entries" in given:
         return np.array(given["entries"], dtype=float)
     X, _ = _needs_points(points, "a kernel of a width sigma", check)
+    _require_size(check, "[kernel]", len(X), most=MOST_POINTS_OF_DENSE)
     return Graph.rbf(X, given.get("sigma", "mean")).kernel()
 
 
@@ -327,6 +373,8 @@ def _links(given: Any, n: int, points: Data | None, check: _Check) -> Any:
         check.keys(given, {"must", "cannot"}, section="links")
         return Links(n, **given)
     _, y = _needs_points(points, "sampling links", check)
+    for key in ("n_links", "per_class"):
+        _require_size(check, f"{key} in [links]", given.get(key), most=MOST_LINKS)
     return Links.sample(y, **given)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pickle
 import re
 import shutil
 import subprocess
@@ -65,7 +64,7 @@ def random_program(seed: int) -> ConeProgram:
 def test_what_is_written_is_what_is_read(tmp_path, seed, write, read, name):
     program = random_program(seed)
     write(program, tmp_path / name)
-    again = read(tmp_path / name)
+    again = read(tmp_path / name).program()
     assert (again.linear, again.orders, again.offset) == (program.linear, program.orders, program.offset)
     np.testing.assert_array_equal(again.c, program.c)
     np.testing.assert_array_equal(again.A.toarray(), program.A.toarray())
@@ -286,7 +285,7 @@ def test_what_cannot_be_exported_or_brought_back_says_why(tmp_path, flowers):
         cl.bring_back(path, tmp_path / "none")
     lift = tmp_path / "x.dat-s.lift"
     lift.write_bytes(lift.read_bytes()[:50])
-    with pytest.raises(cl.InvalidFile, match="not the file that export"):
+    with pytest.raises(cl.InvalidFile, match=r"x\.dat-s\.lift is damaged or cut short"):
         cl.bring_back(path, tmp_path / "none")
 
 
@@ -360,7 +359,7 @@ def test_a_command_line_solver_that_is_not_there_says_how_to_get_it(flowers, tmp
 def test_read_result_wants_the_program_it_is_of(tmp_path):
     (tmp_path / "example.dat-s").write_text(EXAMPLE)
     subprocess.run(RUN["csdp"]("example.dat-s"), cwd=tmp_path, capture_output=True, check=False)
-    program = read_sdpa(tmp_path / "example.dat-s")
+    program = read_sdpa(tmp_path / "example.dat-s").program()
     result = read_result(tmp_path / "result", program)
     assert program.value(result.x) == pytest.approx(-41.9, abs=1e-5)
     np.testing.assert_allclose(program.A.T @ result.Z, program.c, atol=1e-6)
@@ -488,7 +487,7 @@ def test_a_missing_last_line_is_noticed_even_if_it_hardly_matters(tmp_path):
     # A second block, x_1 ≥ −1000, that does not bind: its multiplier is all but zero, and comes last.
     text = EXAMPLE.replace("1  =  nBLOCK", "2").replace("{2}", "{2, -1}") + "0 2 1 1 -1000\n1 2 1 1 1\n"
     (tmp_path / "example.dat-s").write_text(text)
-    program = read_sdpa(tmp_path / "example.dat-s")
+    program = read_sdpa(tmp_path / "example.dat-s").program()
     subprocess.run(RUN["csdp"]("example.dat-s"), cwd=tmp_path, capture_output=True, check=False)
     lines = (tmp_path / "result").read_text().splitlines(keepends=True)
     assert lines[-1].startswith("2 2 1 1 ") and float(lines[-1].split()[-1]) < 1e-6
@@ -496,15 +495,3 @@ def test_a_missing_last_line_is_noticed_even_if_it_hardly_matters(tmp_path):
     (tmp_path / "cut").write_text("".join(lines[:-1]))
     with pytest.raises(cl.InvalidFile, match="cut short"):
         read_result(tmp_path / "cut", program)
-
-
-def test_a_lift_of_another_version_is_refused(tmp_path, flowers):
-    path = cl.KP(*flowers).export(tmp_path / "x.dat-s")
-    lift = tmp_path / "x.dat-s.lift"
-    digest, *rest = pickle.loads(lift.read_bytes())
-    lift.write_bytes(pickle.dumps((digest[::-1], *rest)))
-    with pytest.raises(cl.InvalidFile, match="exported by another version"):
-        cl.bring_back(path, tmp_path / "result")
-    lift.write_bytes(pickle.dumps(("a", "b", None, True)))
-    with pytest.raises(cl.InvalidFile, match="not the file that export"):
-        cl.bring_back(path, tmp_path / "result")

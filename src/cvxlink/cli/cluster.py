@@ -16,7 +16,8 @@ import numpy as np
 from sklearn.preprocessing import StandardScaler
 
 from ..data.files.atomic import put_in_place, require_new
-from ..data.files.delimited import STANDARD_INPUT
+from ..data.files.contents import STANDARD_INPUT
+from ..data.files.delimited import for_spreadsheet
 from ..data.files.links import Pairs, read_links, read_pairs
 from ..data.files.names import PointNames
 from ..data.files.points import PointFile, Roles, read_points
@@ -165,13 +166,14 @@ class Outcome:
         ]
 
     def table(self) -> str:
-        """Return the labels as CSV."""
+        """Return the labels as CSV; a name that a spreadsheet would run as a formula has an apostrophe before it."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         classes = self.classes
         writer.writerow(["point", "cluster"] + (["label"] if classes else []))
         for row, cluster in enumerate(self.labels.tolist()):
-            writer.writerow([self.data.points[row], cluster] + ([classes[row]] if classes else []))
+            cells = [str(self.data.points[row]), str(cluster)] + ([classes[row]] if classes else [])
+            writer.writerow(map(for_spreadsheet, cells))
         return text.getvalue()
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from ..errors import CvxlinkError, InfeasibleProblem, SolveFailed
+from ..errors import CvxlinkError, InfeasibleProblem, SolveFailed, visible
 from .wording import sentence
 
 if TYPE_CHECKING:
@@ -52,9 +52,9 @@ def errors_in_one_sentence() -> Iterator[Console]:
 
 def console(to_errors: bool = False) -> Console:
     """Return a console on standard output, or on standard error."""
-    from rich.console import Console
+    from .visible_console import VisibleConsole
 
-    return Console(stderr=to_errors)
+    return VisibleConsole(stderr=to_errors)
 
 
 def say(text: str, to_errors: bool = True, style: str | None = None) -> None:
@@ -64,7 +64,8 @@ def say(text: str, to_errors: bool = True, style: str | None = None) -> None:
 
 def print_json(content: Any) -> None:
     """Print JSON alone on standard output; a number that is not finite is null."""
-    typer.echo(json.dumps(_finite(content), indent=2, ensure_ascii=False, allow_nan=False))
+    text = json.dumps(_finite(content), indent=2, ensure_ascii=False, allow_nan=False)
+    typer.echo(visible(text, "\\u{:04x}"))
 
 
 def _finite(content: Any) -> Any:

@@ -334,7 +334,7 @@ def _as_pairs(pairs: Any, n: int, kind: str) -> np.ndarray:
         raise InvalidInput(f"{what}s must be pairs (i, j) of point numbers; their shape is {array.shape}", kind)
     try:
         numbers = array.astype(float)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InvalidInput(f"{what}s must be pairs of whole numbers: {error}", kind) from error
     if array.dtype == bool or not (np.isfinite(numbers).all() and (numbers == np.floor(numbers)).all()):
         raise InvalidInput(f"{what}s must be pairs of whole numbers", kind)

@@ -1,13 +1,12 @@
 """Export programs to files and bring results back: compile and write, later read, lift and certify.
 
-Next to the file of a program is a second file, with ``.lift`` added to its name, that stores the original problem. A
-result computed anywhere can then be brought back as a :class:`~cvxlink.Solution` of that problem.
+Next to the file of a program is a second file, with ``.lift`` added to its name, that stores the original problem as
+JSON and arrays. A result computed anywhere can then be brought back as a :class:`~cvxlink.Solution` of that problem.
 """
 
 from __future__ import annotations
 
 import hashlib
-import pickle
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,9 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 
+from ..data.files.archive import read_archive, write_archive
+from ..data.files.atomic import put_in_place
+from ..data.files.contents import require_readable
 from ..errors import InfeasibleProblem, InvalidFile, InvalidInput, SolverUnavailable
 from ..programs.status import DEFAULT_ACCURACY
 from ..solvers.executables import ELIMINATED, ConeProgramSolver, unpacked
@@ -27,71 +29,139 @@ from .options import Options
 from .plan import Plan, make_plan
 from .solution import Solution
 from .solve import finished
+from .stored_problem import restored, stored
 
 WRITERS = {".dat-s": write_sdpa, ".cbf": write_cbf}
+# The header of a .lift, and what its entries are; docs/api/files.rst describes the format.
+FORMAT, VERSION, HEADER = "cvxlink lift", 1, "header"
+KEYS: dict[str, Any] = {
+    "digest": str,
+    "form": str | None,
+    "presolve": bool,
+    "problem": dict | None,
+}
+PICKLED = b"\x80"  # the first byte of a pickle, which the first versions wrote
 # A result that violates the program by more than this belongs to another program.
 FITS = 1e-2
 
 
-def export(problem: Formulation, path: Any, form: str | None = None, presolve: bool = True) -> Path:
+def export(
+    problem: Formulation, path: Any, form: str | None = None, presolve: bool = True, store_problem: bool = True
+) -> Path:
     """Write the program that a solver would get to a file; see :meth:`cvxlink.Problem.export`."""
     path = as_path(path)
     suffix = format_of(path)
+    content, arrays = stored(problem) if store_problem else (None, {})
     compiled = _Compiled.of(problem, form, presolve)
-    try:
-        remembered = pickle.dumps((compiled.digest, problem, form, presolve))
-    except Exception as error:  # pickling runs the code of whatever objects the problem holds
-        raise InvalidInput(
-            f"the problem cannot be stored next to its program because it cannot be pickled: {error}"
-        ) from error
-    try:
-        WRITERS[suffix](compiled.eliminated.program, path)
-        _lift(path).write_bytes(remembered)
-    except OSError as error:
-        raise InvalidInput(f"{path} cannot be written: {error.strerror}; choose another path") from error
+    header = {
+        "format": FORMAT,
+        "version": VERSION,
+        "digest": compiled.digest,
+        "form": form,
+        "presolve": bool(presolve),
+        "problem": content,
+    }
+    # Both are complete before either takes its place.
+    with put_in_place(path) as program, put_in_place(_lift(path)) as lift:
+        assert program is not None and lift is not None
+        WRITERS[suffix](compiled.eliminated.program, program)
+        write_archive(lift, arrays, header, HEADER)
     return path
 
 
-def bring_back(program: Any, result: Any, accuracy: float | None = DEFAULT_ACCURACY, strict: bool = True) -> Solution:
+def bring_back(
+    program: Any,
+    result: Any,
+    accuracy: float | None = DEFAULT_ACCURACY,
+    strict: bool = True,
+    problem: Formulation | None = None,
+) -> Solution:
     """Return a result that was computed elsewhere as a lifted and certified solution of its problem.
 
     Parameters
     ----------
     program : path
         The file that :meth:`cvxlink.Problem.export` wrote. The file next to it, with ``.lift`` added to the name, is
-        read; it is a pickle, so open only files you trust.
+        read; nothing in either is run as code.
     result : path
         In the format of CSDP and DSDP (x in the first line, then lines "matrix block i j value" with X as matrix 1 and
         Y as matrix 2) or in that of SDPA.
     accuracy, strict
         As in :meth:`cvxlink.Problem.solve`.
+    problem : Problem, optional
+        The problem that was exported. Without it, it is read from the ``.lift``; its class must then be one of
+        cvxlink's methods, or be loaded already.
     """
     path, result = as_path(program), as_path(result)
     format_of(path)
-    try:
-        digest, problem, form, presolve = pickle.loads(_lift(path).read_bytes())
-    except FileNotFoundError:
-        raise InvalidFile(
-            f"there is no {_lift(path)}, which export() wrote next to the program; keep the two together"
-        ) from None
-    except Exception as error:  # a truncated or invalid pickle may raise anything
-        raise InvalidFile(f"{_lift(path)} is not the file that export() wrote next to the program: {error}") from error
-    if not isinstance(problem, Formulation):
-        raise InvalidFile(f"{_lift(path)} is not the file that export() wrote next to the program")
-    compiled = _Compiled.of(problem, form, presolve)
-    if compiled.digest != digest:
-        raise InvalidFile(f"{path.name} was exported by another version of cvxlink or CVXPY; export it again")
+    if problem is not None and not isinstance(problem, Formulation):
+        raise InvalidInput.about("problem", f"must be the problem that was exported, not {problem!r}")
+    compiled = _compiled_again(_lift(path), problem)
     found = read_result(result, compiled.eliminated.program)
     _require_fit(found, compiled.eliminated.program, result)
     return compiled.solution(found, result, accuracy, strict)
 
 
+def _compiled_again(lift: Path, problem: Formulation | None) -> _Compiled:
+    """Return the program of a stored problem, or of the problem that is given; raise if it is not the exported one."""
+    header, arrays = _header_of(lift)
+    form, presolve, stored_here = header["form"], header["presolve"], problem is None
+    if problem is None:
+        if header["problem"] is None:
+            raise InvalidFile(f"{lift} was written without its problem; give it: bring_back(…, problem=…)")
+        try:
+            problem = restored(header["problem"], arrays)
+        except InvalidFile as error:
+            raise InvalidFile(f"{lift}: {error}") from error
+    try:
+        compiled = _Compiled.of(problem, form, presolve)
+    except Exception as error:  # what a file makes of a formulation may be nothing it expects
+        if not stored_here:
+            raise
+        words = str(error) or type(error).__name__
+        raise InvalidFile(f"{lift}: its problem has no such program: {words}") from error
+    if compiled.digest != header["digest"]:
+        why = "was exported by another version of cvxlink or CVXPY; export it again"
+        raise InvalidFile(f"{lift} {why if stored_here else 'belongs to another problem than the one that is given'}")
+    return compiled
+
+
+def _header_of(lift: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Return the header of a ``.lift``, checked, and its arrays."""
+    if not lift.exists():
+        raise InvalidFile(f"there is no {lift}, which export() wrote next to the program; keep the two together")
+    require_readable(lift)
+    if _starts_as_pickle(lift):
+        raise InvalidFile(f"{lift} was written by an older version of cvxlink, in a format that is no longer read; "
+                          f"export the problem again")
+    arrays, texts = read_archive(lift)
+    header = texts.get(HEADER)
+    if not isinstance(header, dict) or header.get("format") != FORMAT:
+        raise InvalidFile(f"{lift} is not the file that export() wrote next to the program")
+    if header.get("version") != VERSION:
+        found = str(header.get("version"))[:20]
+        raise InvalidFile(f"{lift} has the version {found} of its format, but {VERSION} is read; export it again")
+    wrong = [name for name, kinds in KEYS.items() if name not in header or not isinstance(header[name], kinds)]
+    if wrong:
+        raise InvalidFile(f"{lift} is damaged: its {wrong[0]} is missing or of the wrong kind")
+    return header, arrays
+
+
+def _starts_as_pickle(lift: Path) -> bool:
+    with lift.open("rb") as file:
+        return file.read(1) == PICKLED
+
+
 def as_path(given: Any) -> Path:
     """Return a path, or raise if it is not one."""
     try:
-        return Path(given)
-    except TypeError:
+        path = Path(given)
+        path.name.encode("utf-8", "surrogateescape")
+    except (TypeError, ValueError):
         raise InvalidInput(f"expected a path, not {given!r}") from None
+    if "\0" in str(path):
+        raise InvalidInput(f"{str(path)!r} is not the name of a file")
+    return path
 
 
 def format_of(path: Path) -> str:

@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import Any
 
 import cvxpy as cp
-import numpy as np
 import scipy.sparse as sp
 
 from ..programs.linear_sdp import LinearSDP, Rows
@@ -57,14 +56,12 @@ def read_program(path: Any) -> LinearProblem:
     that cvxlink writes.
     """
     path = as_path(path)
-    program = READERS[format_of(path)](path)
-    ends = np.cumsum([0, *(order for order, _ in program.blocks)])
-    n, entries = int(ends[-1]), np.zeros(len(program.b), dtype=np.int64)
-    for k, (order, diagonal) in enumerate(program.blocks):
-        i, j = (np.arange(order),) * 2 if diagonal else np.divmod(np.arange(order**2), order)
-        entries[program.place(k, i, j)] = (ends[k] + i) * n + ends[k] + j
-    A = program.A.T.tocoo()
-    rows = sp.csr_array((A.data, (A.row, entries[A.col])), shape=(len(program.c), n * n))
-    C = sp.csr_array((program.b, (entries // n, entries % n)), shape=(n, n))
+    listed = READERS[format_of(path)](path)
+    n, m = listed.linear + sum(listed.orders), len(listed.c)
+    matrix, i, j, values = listed.in_one_matrix()
+    constant = matrix == 0
+    C = sp.csr_array((values[constant], (i[constant], j[constant])), shape=(n, n))
     C.eliminate_zeros()
-    return LinearProblem(LinearSDP(C, (Rows("equations", rows, program.c),), -program.offset, "Y"))
+    places = (matrix[~constant] - 1, i[~constant] * n + j[~constant])
+    rows = sp.csr_array((values[~constant], places), shape=(m, n * n))
+    return LinearProblem(LinearSDP(C, (Rows("equations", rows, listed.c),), -listed.offset, "Y"))

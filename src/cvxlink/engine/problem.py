@@ -101,7 +101,9 @@ class Problem(Formulation):
         """
         return Prepared(self, Options(solver, accuracy=accuracy, solver_options=solver_options))
 
-    def export(self, path: Any, form: str | None = None, presolve: bool = True) -> Path:
+    def export(
+        self, path: Any, form: str | None = None, presolve: bool = True, store_problem: bool = True
+    ) -> Path:
         """Write the program that a solver would get to a file, to solve it elsewhere.
 
         Parameters
@@ -112,8 +114,11 @@ class Problem(Formulation):
             certified solution of this problem.
         form, presolve
             As in :meth:`solve`; by default the dual form if there is one, after the reductions.
+        store_problem : bool
+            Whether the second file stores this problem. Graphs, links, labels, arrays, numbers and text can be stored;
+            without, ``bring_back(…, problem=…)`` takes the problem.
         """
-        return exchange.export(self, path, form, presolve)
+        return exchange.export(self, path, form, presolve, store_problem)
 
 
 Problem.solve.__signature__ = signature()  # type: ignore[attr-defined]

@@ -6,7 +6,7 @@ from importlib import import_module
 from itertools import product
 from typing import Any
 
-from ..errors import InvalidInput, MissingDependency
+from ..errors import InvalidInput, MissingDependency, visible
 
 # Okabe & Ito's colours, which most colour-blind readers can distinguish; black is kept for must-links.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
@@ -21,6 +21,11 @@ SMALL = 8
 def cluster_style(k: int) -> tuple[str, str]:
     """Return colour and marker of the k-th cluster; they repeat after all combinations are used."""
     return CLUSTER_STYLES[k % len(CLUSTER_STYLES)]
+
+
+def as_text(name: Any) -> str:
+    """Return a name from a file as matplotlib shows it: dollar signs are no formulas, control characters are shown."""
+    return visible(str(name)).replace("$", r"\$")
 
 
 def matplotlib(module: str) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from ..data.files.atomic import put_in_place
 from ..data.links import Links
 from ..engine.learnt_kernel import LearntKernel
 from ..errors import InvalidInput
@@ -68,7 +69,8 @@ def _draw_learnt(what: str, learnt: LearntKernel, labels: Any, ax: Any) -> None:
 def _saved(figure: Any, path: Path) -> Path:
     path = path if path.suffix else path.with_suffix(".png")
     try:
-        figure.savefig(path, dpi=130)
-    except (OSError, ValueError) as error:
+        with put_in_place(path) as new:
+            figure.savefig(new, dpi=130, format=path.suffix.lstrip("."))
+    except ValueError as error:  # for example a format that matplotlib does not know
         raise InvalidInput(f"the picture cannot be saved as {path}: {error}") from error
     return path

@@ -12,7 +12,7 @@ from ..data.links import Links
 from ..engine.learnt_kernel import LearntKernel
 from ..errors import InvalidInput
 from ..numerics.checks import as_labels, as_points, is_known
-from .canvas import CANNOT, MUST, UNKNOWN, axes, bare, cluster_style, legend_beside, matplotlib
+from .canvas import CANNOT, MUST, UNKNOWN, as_text, axes, bare, cluster_style, legend_beside, matplotlib
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -166,7 +166,7 @@ def _scatter(ax: Any, points: np.ndarray, labels: Any) -> None:
         x, y = points[labels == label].T
         # A thin dark edge keeps the light colours visible on white.
         style = {"color": colour, "marker": marker, "edgecolors": "#333333", "linewidths": 0.2}
-        ax.scatter(x, y, s=size, zorder=2.5, label=f"cluster {label}", **style)
+        ax.scatter(x, y, s=size, zorder=2.5, label=f"cluster {as_text(label)}", **style)
 
 
 def _draw_links(ax: Any, points: np.ndarray, kind: str, pairs: np.ndarray, broken: np.ndarray, dot: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import mkstemp
 
@@ -33,47 +33,93 @@ def require_new(outputs: Mapping[str, Path | None], inputs: Mapping[str, Path | 
 
 def _is_same(path: Path, other: Path) -> bool:
     """Whether two paths lead to one file; a terminal may well be read and written."""
-    if path.exists() and other.exists():
-        return path.is_file() and path.samefile(other)
-    return path.resolve() == other.resolve()
+    try:
+        if path.exists() and other.exists():
+            return path.is_file() and path.samefile(other)
+        return path.resolve() == other.resolve()
+    except (OSError, RuntimeError, ValueError):  # links in a circle, or no name of a file: refused when it is opened
+        return False
 
 
 @contextmanager
 def put_in_place(path: Path | None) -> Iterator[Path | None]:
     """Yield a temporary file to write to; it replaces ``path`` if all goes well, and is removed otherwise.
 
-    An error is raised at once if no file can be written there. Special files such as ``/dev/stdout`` are written to
-    directly. Without a path there is nothing to do.
+    An error is raised at once if no file can be written there. A link leads to the file it names, which keeps its mode
+    and its owner. Special files such as ``/dev/stdout`` are written to directly. Without a path there is nothing to do.
     """
-    if path is None or (path.exists() and not path.is_file() and not path.is_dir()):
+    if path is None:
         yield path
         return
-    target = path.resolve()
-    temporary = _beside(path, target)
+    with _one_sentence(path):
+        is_special = path.exists() and not path.is_file() and not path.is_dir()
+        target = path if is_special else _target(path)
+        temporary = path if is_special else _beside(path, target)
     try:
-        yield temporary
-        temporary.chmod(target.stat().st_mode if target.exists() else 0o666 & ~_umask())
-        temporary.replace(target)
-    except OSError as error:
-        raise InvalidInput(f"{path} cannot be written: {error.strerror}") from error
+        with _one_sentence(path):
+            yield temporary
+            if not is_special:
+                _replace(target, temporary)
     finally:
-        temporary.unlink(missing_ok=True)
+        if not is_special:
+            temporary.unlink(missing_ok=True)
+
+
+def write_whole(path: Path, content: str | bytes) -> None:
+    """Write a file that appears whole or not at all; text is written in UTF-8."""
+    with put_in_place(path) as new:
+        assert new is not None
+        new.write_bytes(content.encode("utf-8") if isinstance(content, str) else content)
+
+
+@contextmanager
+def _one_sentence(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError:  # whoever read the output has seen enough
+        raise
+    except OSError as error:
+        raise InvalidInput(f"{path} cannot be written: {error.strerror or error}; choose another path") from error
+
+
+def _target(path: Path) -> Path:
+    """Return the file that a path leads to, through links."""
+    try:
+        return path.resolve()
+    except RuntimeError:  # Python before 3.13 says so in this way
+        raise InvalidInput(f"{path} cannot be written: its links lead in a circle; choose another path") from None
+    except ValueError:
+        raise InvalidInput(f"{str(path)!r} cannot be written: it is not the name of a file") from None
 
 
 def _beside(path: Path, target: Path) -> Path:
     """Return a new empty file in the folder of another."""
     if target.is_dir():
         raise InvalidInput(f"{path} cannot be written: it is a folder; name a file in it")
+    if target.is_symlink():
+        raise InvalidInput(f"{path} cannot be written: its links lead in a circle; choose another path")
     if target.exists() and not os.access(target, os.W_OK):
         raise InvalidInput(f"{path} cannot be written: it is protected; choose another name")
     if not target.parent.is_dir():
         raise InvalidInput(f"{path} cannot be written: there is no folder {path.parent}; make it first")
-    try:
-        handle, name = mkstemp(prefix=f".{target.stem}-", suffix=target.suffix, dir=target.parent)
-    except OSError as error:
-        raise InvalidInput(f"{path} cannot be written: {error.strerror}; choose another folder") from error
+    # A name that is as long as names may be has room for no more.
+    handle, name = mkstemp(prefix=f".{target.stem[:40]}-", suffix=target.suffix[-20:], dir=target.parent)
     os.close(handle)
     return Path(name)
+
+
+def _replace(target: Path, temporary: Path) -> None:
+    """Put a file in the place of another, on the disk too, with its mode and owner."""
+    with temporary.open("rb") as file:
+        os.fsync(file.fileno())
+    if target.exists():
+        old = target.stat()
+        with suppress(PermissionError):  # only root may give files away
+            os.chown(temporary, old.st_uid, old.st_gid)
+        temporary.chmod(old.st_mode)
+    else:
+        temporary.chmod(0o666 & ~_umask())
+    temporary.replace(target)
 
 
 def _umask() -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import re
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,12 +12,13 @@ from itertools import islice
 from pathlib import Path
 
 from ...errors import InvalidInput
+from .contents import STANDARD_INPUT, bytes_of, text_in_utf8
 
-STANDARD_INPUT = "-"
 SPACES = " "
 SEPARATORS = ("\t", ";", ",", SPACES)  # of several that fit equally well, the first is meant
 LINES_LOOKED_AT = 20
 
+_FORMULA = re.compile(r"'*[=+\-@\t\r]")
 _QUOTED_OR_WORD = re.compile(r'"(?P<quoted>(?:[^"]|"")*)"(?=\s|$)|(?P<word>[^\s"]\S*)|(?P<stray>")')
 
 
@@ -44,7 +44,7 @@ class Delimited:
     def read(cls, source: str | Path) -> Delimited:
         """Read a file, or standard input if the name is ``-``; detect the separator from its first lines."""
         where = "standard input" if str(source) == STANDARD_INPUT else str(source)
-        text = _decoded(_bytes_of(source), where)
+        text = text_in_utf8(bytes_of(source, error=InvalidInput), where, InvalidInput)
         return cls(where, text, _separator(text))
 
     def rows(self) -> Iterator[tuple[int, list[str]]]:
@@ -56,32 +56,22 @@ class Delimited:
         return InvalidInput(f"{self.where}, line {line}{column and f', {column}'}: {what}")
 
 
+def for_spreadsheet(cell: str) -> str:
+    """Return a cell so that no spreadsheet runs it: an apostrophe before what would be a formula, as "=1+1"."""
+    return f"'{cell}" if _FORMULA.match(cell) and number(cell) is None else cell
+
+
+def from_spreadsheet(cell: str) -> str:
+    """Return a cell as it was before :func:`for_spreadsheet`."""
+    return cell[1:] if cell.startswith("'") and for_spreadsheet(cell[1:]) == cell else cell
+
+
 def number(cell: str) -> float | None:
     """Return the number that a cell holds, or None; unlike Python, 1_000 does not count as a number."""
     try:
         return None if "_" in cell else float(cell)
     except ValueError:
         return None
-
-
-def _bytes_of(source: str | Path) -> bytes:
-    if str(source) == STANDARD_INPUT:
-        return sys.stdin.buffer.read()
-    path = Path(source)
-    if not path.exists():
-        raise InvalidInput(f"there is no file {path}", "path")
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise InvalidInput(f"{path} cannot be read: {error.strerror}", "path") from error
-
-
-def _decoded(content: bytes, where: str) -> str:
-    try:
-        return content.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise InvalidInput(f"{where} is not text in UTF-8 (line {line}); save it in that encoding") from error
 
 
 def _separator(text: str) -> str:
@@ -118,7 +108,10 @@ def _rows(table: Delimited) -> Iterator[tuple[int, list[str]]]:
                 yield line, cells
             line = reader.line_num + 1
     except csv.Error as error:
-        raise table.wrong("quotes do not match; a quote within a quoted cell is written twice", line) from error
+        what = "quotes do not match; a quote within a quoted cell is written twice"
+        if "limit" in str(error):
+            what = f"a cell has more than {csv.field_size_limit()} characters; shorten it, or close its quotes"
+        raise table.wrong(what, line) from error
 
 
 def _rows_in_spaces(table: Delimited) -> Iterator[tuple[int, list[str]]]:

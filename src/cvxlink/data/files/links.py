@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from ...errors import InvalidInput
-from .delimited import Delimited
+from .atomic import write_whole
+from .contents import bytes_of, require_readable, text_in_utf8
+from .delimited import Delimited, from_spreadsheet
 from .names import PointNames
 
 Pairs = list[tuple[int, int]]
@@ -19,6 +22,8 @@ KINDS = {
     **dict.fromkeys(("cannot", "cannot-link", "cannotlink", "cl", "-1"), "cannot"),
 }
 COLUMNS = ("i", "j", "kind")
+# A file can claim any number of points, and some of what links are asked takes memory for each.
+MOST_POINTS = 10**7
 
 
 def write(path: Path, n: int, must: np.ndarray, cannot: np.ndarray) -> Path:
@@ -30,9 +35,9 @@ def write(path: Path, n: int, must: np.ndarray, cannot: np.ndarray) -> Path:
         rows = [f"{i},{j},{kind}" for kind, both in pairs.items() for i, j in both]
         text = "\n".join(["i,j,kind", *rows, ""])
     try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise InvalidInput(f"the links cannot be written to {path}: {error.strerror}", "path") from error
+        write_whole(path, text)
+    except InvalidInput as error:
+        raise InvalidInput(str(error), "path") from error
     return path
 
 
@@ -40,8 +45,7 @@ def read(path: Path, n: int | None) -> tuple[int, Pairs, Pairs]:
     """Return the number of points, the must-links and the cannot-links of a file; their range is not checked here."""
     if _format(path) == "json":
         return _read_json(path, n)
-    if not path.exists():
-        raise InvalidInput(f"there is no file {path}", "path")
+    require_readable(path, error=InvalidInput)
     if n is None:
         raise InvalidInput(f"a CSV does not store the number of points; use Links.load({path.name!r}, n=…)", "n")
     return n, *_read_text(path, PointNames(None))
@@ -69,19 +73,33 @@ def _format(path: Path) -> str:
 
 
 def _read_json(path: Path, n: int | None) -> tuple[int, Pairs, Pairs]:
-    text = Delimited.read(path).text
+    text = text_in_utf8(bytes_of(path, error=InvalidInput), str(path), InvalidInput)
     try:
-        content = json.loads(text)
+        content = json.loads(text, object_pairs_hook=_without_repetition)
         stored, must, cannot = content["n"], content["must"], content["cannot"]
     except (ValueError, KeyError, TypeError, RecursionError) as error:
+        why = f" ({error})" if isinstance(error, json.JSONDecodeError | InvalidInput) else ""
         raise InvalidInput(
-            f"{path} is not a file of links: it needs an object with n, must and cannot", "path"
+            f"{path} is not a file of links: it needs an object with n, must and cannot{why}", "path"
         ) from error
-    if not isinstance(stored, int):
-        raise InvalidInput(f"{path}: n must be a whole number, not {stored!r}", "path")
+    if not isinstance(stored, int) or isinstance(stored, bool):
+        raise InvalidInput(f"{path}: n must be a whole number, not {str(stored)[:30]!r}", "path")
+    if stored > MOST_POINTS:
+        raise InvalidInput(f"{path} claims more than {MOST_POINTS} points, which is the most that is read", "path")
     if n is not None and n != stored:
         raise InvalidInput(f"{path} holds links on {stored} points, not {n}", "n")
+    if not isinstance(must, list) or not isinstance(cannot, list):
+        raise InvalidInput(f"{path}: must and cannot must be lists of pairs", "path")
     return stored, must, cannot
+
+
+def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise InvalidInput(f"{key!r} is given twice")
+        found[key] = value
+    return found
 
 
 def _read_text(path: Path, points: PointNames) -> tuple[Pairs, Pairs]:
@@ -97,7 +115,7 @@ def _read_rows(path: Path, columns: tuple[str, ...], points: PointNames) -> Iter
     order = tuple(range(len(columns)))  # where in a line i, j and kind stand
     wanted = f"{('two', 'three')[len(columns) - 2]} cells {','.join(columns)}"
     for place, (line, cells) in enumerate(table.rows()):
-        cells = [cell.strip() for cell in cells]
+        cells = [from_spreadsheet(cell.strip()) for cell in cells]
         if len(cells) != len(columns):
             header = "a header or " if place == 0 else ""
             raise table.wrong(f"expected {header}{wanted}, found {_counted(cells)}", line)

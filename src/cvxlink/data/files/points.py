@@ -12,7 +12,7 @@ import numpy as np
 
 from ...errors import InvalidInput
 from ...numerics.checks import LARGEST_COORDINATE, LARGEST_LABEL, as_labels
-from .delimited import Delimited, number
+from .delimited import Delimited, from_spreadsheet, number
 
 UNKNOWN_LABELS = ("", "?", "NA", "NaN", "-1", "-1.0")
 MISSING = ("?", "na", "n/a", "nan", "null", "none", "-", ".")
@@ -98,7 +98,7 @@ class Columns:
         if len(found) > 1:
             numbers = " and ".join(str(k + 1) for k in found)
             raise InvalidInput(f"{self.where}: the columns {numbers} are called {which!r}; give {option} the number")
-        if not found and which.isdecimal() and 1 <= int(which) <= self.width:
+        if not found and which.isdecimal() and len(which) < 10 and 1 <= int(which) <= self.width:
             return int(which) - 1
         if not found:
             known = f"there are {', '.join(map(self.name, range(self.width)))}" if self.header else "there is no header"
@@ -231,7 +231,7 @@ def _read(
             raise _no_number(table, columns, features, line, cells)
         lines.append(line)
         for k, column in kept.items():
-            column.append(cells[k].strip())
+            column.append(from_spreadsheet(cells[k].strip()))
     return np.array(numbers).reshape(len(lines), len(features)), lines, kept
 
 

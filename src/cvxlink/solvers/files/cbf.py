@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-import scipy.sparse as sp
 
 from ...errors import InvalidFile
 from .cone_program import ConeProgram
-from .sdpa import LARGEST_ORDER, lines_of
+from .listed import LARGEST_COEFFICIENT, SMALL, ListedProgram, require_orders
+from .sdpa import lines_of
 
 VERSION = 2
 LARGEST_COUNT = 10**9
@@ -61,7 +61,7 @@ def _section(name: str, *places: np.ndarray, values: np.ndarray) -> str:
     return "\n".join([name, str(len(values)), *lines]) + "\n"
 
 
-def read_cbf(path: Path) -> ConeProgram:
+def read_cbf(path: Path) -> ListedProgram:
     """Read a program of the kind that :func:`write_cbf` writes; refuse other kinds and truncated files."""
     return _Reader(path).program()
 
@@ -71,9 +71,10 @@ class _Reader:
         self.path = path
         lines = lines_of(path)
         counted = COUNTED.search(lines[0])
-        if counted and (_count(lines) != int(counted[1]) or lines[-1].strip()):
+        if counted and (str(_count(lines)) != counted[1] or lines[-1].strip()):
             raise InvalidFile(
-                f"{path.name} does not end after the {counted[1]} lines that its first line announces; is it cut short?"
+                f"{path.name} does not end after the {counted[1][:20]} lines that its first line announces; is it cut "
+                f"short?"
             )
         self.lines = [(k, line.strip()) for k, line in enumerate(lines, 1) if _holds_something(line)]
         self.at = 0
@@ -94,14 +95,16 @@ class _Reader:
             values = [kind(word) for word in words]
         except ValueError:
             values = []
-        if len(values) != count or not np.isfinite(values).all():
+        if len(values) != count or any(value != value for value in values):
             raise self.fail(f"expected {count} number{'s' if count > 1 else ''}, not {' '.join(words)[:60]!r}")
+        if max(map(abs, values)) > LARGEST_COEFFICIENT:
+            raise self.fail(f"{' '.join(words)[:60]!r} is too large; at most {LARGEST_COEFFICIENT:g} is supported")
         return values
 
     def count(self, least: int = 0) -> int:
         number = int(self.numbers(1, int)[0])
         if not least <= number <= LARGEST_COUNT:
-            raise self.fail(f"expected a number between {least} and {LARGEST_COUNT}, not {number}")
+            raise self.fail(f"expected a number between {least} and {LARGEST_COUNT}, not {number:g}")
         return number
 
     def coordinates(self, sizes: list[int]) -> list[list[float]]:
@@ -121,25 +124,25 @@ class _Reader:
     def cones(self, allowed: str) -> int:
         size, kinds = (int(number) for number in self.numbers(2, int))
         if not (0 <= size <= LARGEST_COUNT and 0 <= kinds <= max(size, 1)):
-            raise self.fail(f"{size} rows in {kinds} cones do not make a program")
+            raise self.fail(f"{size:g} rows in {kinds:g} cones do not make a program")
         total = 0
         for _ in range(kinds):
             name, *count = self.next().split()
             if name != allowed:
-                raise self.fail(f"the cone {name} is not supported here; only {allowed} is")
-            total += int(count[0]) if len(count) == 1 and count[0].isdigit() else -1
+                raise self.fail(f"the cone {name[:30]} is not supported here; only {allowed} is")
+            total += int(count[0]) if len(count) == 1 and re.fullmatch(r"[0-9]{1,18}", count[0]) else -1
         if total != size:
             raise self.fail(f"the cones do not have {size} rows in total")
         return size
 
-    def program(self) -> ConeProgram:
+    def program(self) -> ListedProgram:
         m, linear, offset, orders = 0, 0, 0.0, tuple[int, ...]()
         found: dict[str, list[list[float]]] = {}
         seen = set()
         while self.at < len(self.lines):
             name = self.next()
             if name in seen:
-                raise self.fail(f"the section {name} is given a second time")
+                raise self.fail(f"the section {name[:30]} is given a second time")
             seen.add(name)
             order = max(orders, default=0)
             places = {
@@ -168,35 +171,32 @@ class _Reader:
                 raise self.fail(f"the section {name[:30]!r} is not supported")
         if not m or not (linear or orders):
             raise InvalidFile(f"{self.path.name} has no variables or no constraints; is it cut short?")
-        if linear + sum(orders) > LARGEST_ORDER:
-            total = linear + sum(orders)
-            raise InvalidFile(f"{self.path.name} has matrices of order {total}; at most {LARGEST_ORDER} is supported")
-        return self.assembled(m, linear, orders, offset, found)
+        require_orders(self.path.name, (*orders, linear))
+        return self.listed(m, linear, orders, offset, found)
 
-    def assembled(
+    def listed(
         self, m: int, linear: int, orders: tuple[int, ...], offset: float, found: dict[str, list[list[float]]]
-    ) -> ConeProgram:
-        empty = ConeProgram(np.zeros(m), sp.csr_array((0, m)), np.zeros(0), linear, orders)
-        c, b = np.zeros(m), np.zeros(linear + sum(order**2 for order in orders))
-        entries: dict[tuple[int, int], float] = {}
-        for variable, value in found.get("OBJACOORD", []):
+    ) -> ListedProgram:
+        # Matrix, block, i, j and value of each entry; the inequalities are the last block.
+        last = len(orders)
+        entries = [[k + 1, last, row, row, value] for row, k, value in found.get("ACOORD", [])]
+        entries += [[0, last, row, row, value] for row, value in found.get("BCOORD", [])]
+        entries += [[k + 1, block, j, i, value] for block, k, i, j, value in found.get("HCOORD", [])]
+        entries += [[0, block, j, i, value] for block, i, j, value in found.get("DCOORD", [])]
+        table = np.array(entries, dtype=float).reshape(-1, 5)
+        matrix, block, i, j = (table[:, k].astype(np.int64) for k in range(4))
+        order = np.array([*orders, linear])[block]
+        outside = np.flatnonzero((i > j) | (j >= order))
+        if len(outside):
+            at = outside[0]
+            raise InvalidFile(
+                f"{self.path.name}: entry {j[at]} {i[at]} of block {block[at]} is not in its lower triangle"
+            )
+        costs = found.get("OBJACOORD", [])
+        if m > max(SMALL, len(entries) + len(costs)):
+            raise InvalidFile(f"{self.path.name} claims {m} variables and says nothing about most; is it cut short?")
+        c = np.zeros(m)
+        for variable, value in costs:
             c[int(variable)] = value
-        for row, variable, value in found.get("ACOORD", []):
-            entries[int(row), int(variable)] = value
-        for row, value in found.get("BCOORD", []):
-            b[int(row)] = value
-        for block, variable, i, j, value in found.get("HCOORD", []):
-            for place in self._both(empty, block, i, j):
-                entries[place, int(variable)] = value
-        for block, i, j, value in found.get("DCOORD", []):
-            for place in self._both(empty, block, i, j):
-                b[place] = value
-        rows, columns = np.array(list(entries), dtype=int).reshape(-1, 2).T
-        A = sp.csr_array((list(entries.values()), (rows, columns)), shape=(len(b), m))
-        return ConeProgram(c, A, b, linear, orders, offset)
-
-    def _both(self, program: ConeProgram, block: float, i: float, j: float) -> Iterator[int]:
-        """Yield the rows of an entry of the lower triangle and of its mirror image."""
-        if not program.orders[int(block)] > i >= j:
-            raise InvalidFile(f"{self.path.name}: entry {i:g} {j:g} of block {block:g} is not in its lower triangle")
-        yield from {program.place(int(block), int(i), int(j)), program.place(int(block), int(j), int(i))}
+        sizes = (*orders, -linear) if linear else orders
+        return ListedProgram(self.path.name, c, sizes, matrix, block, i, j, table[:, 4], offset)

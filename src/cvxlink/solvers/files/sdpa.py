@@ -17,13 +17,14 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
+from ...data.files.contents import bytes_of
 from ...errors import InvalidFile
 from .cone_program import ConeProgram
+from .listed import LARGEST_COEFFICIENT, ListedProgram, require_orders
 
 # In the first line of files written here, so that truncated files are noticed.
 COUNTED = re.compile(r"cvxlink: (\d+) entries; add (\S+) to the objective")
-# A matrix of this order has 4e8 entries, and the program in Y is one matrix.
-LARGEST_ORDER = 20_000
+MOST_DIGITS, MOST_SHOWN = 18, 60
 NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eEdD][-+]?\d+)?|[-+]?(?:nan|inf)\w*", re.IGNORECASE)
 
 
@@ -51,7 +52,7 @@ def write_sdpa(program: ConeProgram, path: Path) -> None:
     path.write_text("\n".join([*head, *lines, ""]), encoding="ascii")
 
 
-def read_sdpa(path: Path) -> ConeProgram:
+def read_sdpa(path: Path) -> ListedProgram:
     """Read a program; raise, with the line number, if the file is malformed or truncated."""
     lines = lines_of(path)
     counted = COUNTED.search(lines[0]) if lines else None
@@ -61,48 +62,33 @@ def read_sdpa(path: Path) -> ConeProgram:
             f"{path.name} ends before the sizes and costs of a program in SDPA's format; is it cut short?"
         )
     m, count = (_integer(path, *texts[k]) for k in range(2))
-    sizes = [_whole(path, texts[2][0], word) for word in NUMBER.findall(texts[2][1])]
+    sizes = tuple(_whole(path, texts[2][0], word) for word in NUMBER.findall(texts[2][1]))
     if m < 1 or count < 1 or len(sizes) != count or not all(sizes):
-        raise InvalidFile(f"{path.name}, line {texts[2][0]}: expected the sizes of {count} blocks, not {texts[2][1]!r}")
+        raise _wrong(path, texts[2][0], f"expected the sizes of {_short(count)} blocks, not {_short(texts[2][1])!r}")
+    require_orders(path.name, sizes)
+    costs, used = _costs(path, texts, m)
+    entries = _entries(path, texts[used:], most=m, sizes=sizes)
+    if counted and (str(len(entries)) != counted[1] or lines[-1].strip()):
+        raise InvalidFile(
+            f"{path.name} does not end after the {_short(counted[1])} entries that its first line announces; it is cut "
+            f"short or was changed"
+        )
+    offset = _floats(path, 1, counted[2])[0] if counted else 0.0
+    matrix, block, i, j = (entries[:, k].astype(np.int64) for k in range(4))
+    values = np.where(matrix == 0, -entries[:, 4], entries[:, 4])
+    return ListedProgram(path.name, np.array(costs), sizes, matrix, block - 1, i - 1, j - 1, values, offset)
+
+
+def _costs(path: Path, texts: list[tuple[int, str]], m: int) -> tuple[list[float], int]:
+    """Return the m costs, which may go on over several lines, and the number of lines used so far."""
     costs: list[float] = []
     used = 3
     while len(costs) < m and used < len(texts):
         costs += _floats(path, *texts[used])
         used += 1
     if len(costs) != m:
-        raise InvalidFile(f"{path.name} has {len(costs)} costs for {m} variables; is it cut short?")
-    if not np.isfinite(costs).all():
-        raise InvalidFile(f"{path.name} has costs that are not finite")
-    entries = _entries(path, texts[used:], most=m, sizes=sizes)
-    if counted and (len(entries) != int(counted[1]) or lines[-1].strip()):
-        raise InvalidFile(
-            f"{path.name} does not end after the {counted[1]} entries that its first line announces; it is cut short "
-            f"or was changed"
-        )
-    if sum(map(abs, sizes)) > LARGEST_ORDER:
-        raise InvalidFile(
-            f"{path.name} has matrices of order {sum(map(abs, sizes))}; at most {LARGEST_ORDER} is supported"
-        )
-    # Several diagonal blocks become one.
-    linear = sum(-size for size in sizes if size < 0)
-    orders = tuple(size for size in sizes if size > 0)
-    starts, next_row, next_matrix = [], 0, linear
-    for size in sizes:
-        starts.append(next_row if size < 0 else next_matrix)
-        next_row, next_matrix = next_row + max(-size, 0), next_matrix + max(size, 0) ** 2
-    total = linear + sum(order**2 for order in orders)
-    if not len(entries):
-        raise InvalidFile(f"{path.name} has no entries; is it cut short?")
-    matrix, block, i, j = (entries[:, k].astype(int) for k in range(4))
-    start, order = np.array(starts)[block - 1], np.array(sizes)[block - 1]
-    i, j, values = i - 1, j - 1, entries[:, 4]
-    above = np.where(order < 0, start + i, start + i * order + j)
-    below = np.where(order < 0, above, start + j * order + i)
-    twice = above != below
-    rows, columns = np.concatenate([above, below[twice]]), np.concatenate([matrix, matrix[twice]])
-    whole = sp.csc_array((np.concatenate([values, values[twice]]), (rows, columns)), shape=(total, m + 1))
-    A, b = sp.csr_array(whole[:, 1:]), -whole[:, [0]].toarray().ravel()
-    return ConeProgram(np.array(costs), A, b, linear, orders, float(counted[2]) if counted else 0.0)
+        raise InvalidFile(f"{path.name} has {len(costs)} costs for {_short(m)} variables; is it cut short?")
+    return costs, used
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +113,7 @@ def read_result(path: Path, program: ConeProgram) -> Result:
             f"{path.name}, line {texts[0][0]}: {len(x)} numbers for {len(program.c)} variables; "
             f"the result is cut short or from another program"
         )
-    sizes = [-order if diagonal else order for order, diagonal in program.blocks]
+    sizes = tuple(-order if diagonal else order for order, diagonal in program.blocks)
     entries = _entries(path, texts[1:], most=2, sizes=sizes, least=1)
     if not lines[-1] == "":
         raise InvalidFile(f"{path.name} ends in the middle of line {len(lines)}; the result is cut short")
@@ -147,10 +133,10 @@ def read_result(path: Path, program: ConeProgram) -> Result:
 def _read_sdpa_result(path: Path, text: str, program: ConeProgram) -> Result:
     parts = re.split(r"^(xVec|xMat|yMat) = *$", text, flags=re.MULTILINE)
     found = dict(zip(parts[1::2], parts[2::2], strict=False))
-    if set(found) != {"xVec", "xMat", "yMat"} or "time" not in found["yMat"]:
+    if sorted(parts[1::2]) != ["xMat", "xVec", "yMat"] or "time" not in found["yMat"]:
         raise InvalidFile(f"{path.name} is not a complete SDPA result; it is cut short")
     body = {name: part.split("main loop time")[0] for name, part in found.items()}
-    numbers = {name: np.array([float(word) for word in NUMBER.findall(part)]) for name, part in body.items()}
+    numbers = {name: np.array([_number(path, word) for word in NUMBER.findall(part)]) for name, part in body.items()}
     size = sum(order if diagonal else order**2 for order, diagonal in program.blocks)
     if len(numbers["xVec"]) != len(program.c) or len(numbers["yMat"]) != size or len(numbers["xMat"]) != size:
         raise InvalidFile(
@@ -161,8 +147,6 @@ def _read_sdpa_result(path: Path, text: str, program: ConeProgram) -> Result:
         count = order if diagonal else order**2
         Z[program.starts[k] : program.starts[k] + count] = numbers["yMat"][done : done + count]
         done += count
-    if not (np.isfinite(Z).all() and np.isfinite(numbers["xVec"]).all()):
-        raise InvalidFile(f"{path.name} has numbers that are not finite")
     return Result(numbers["xVec"], Z)
 
 
@@ -171,20 +155,23 @@ def _read_sdpa_result(path: Path, text: str, program: ConeProgram) -> Result:
 
 def lines_of(path: Path) -> list[str]:
     """Return the lines of a file, or raise if it cannot be read."""
-    try:
-        return path.read_text(encoding="utf-8-sig", errors="replace").split("\n")
-    except FileNotFoundError:
-        raise InvalidFile(f"there is no file {path}") from None
-    except OSError as error:
-        raise InvalidFile(f"{path} cannot be read: {error}") from None
+    content = bytes_of(path)
+    if b"\0" in content:
+        line = content.count(b"\n", 0, content.index(b"\0")) + 1
+        raise InvalidFile(f"{path.name} is not text (line {line} has a zero byte); save it as text in ASCII or UTF-8")
+    return content.decode("utf-8-sig", errors="replace").replace("\r\n", "\n").split("\n")
 
 
-def _entries(path: Path, lines: list[tuple[int, str]], most: int, sizes: list[int], least: int = 0) -> np.ndarray:
+def _entries(
+    path: Path, lines: list[tuple[int, str]], most: int, sizes: tuple[int, ...], least: int = 0
+) -> np.ndarray:
     """Return rows of matrix, block, i, j and value, checked; i ≤ j."""
     # The common case at once, since files can have a million lines.
     try:
-        entries = np.array([line.split() for _, line in lines], dtype=float).reshape(-1, 5)
+        entries = np.array([line.split() for _, line in lines], dtype=float)
     except ValueError:
+        entries = np.zeros(0)
+    if entries.ndim != 2 or entries.shape[1] != 5:
         entries = np.array([_five(path, *line) for line in lines], dtype=float).reshape(-1, 5)
     matrix, block, i, j = entries[:, :4].T
     whole = (entries[:, :4] == np.floor(entries[:, :4])).all(axis=1)
@@ -194,21 +181,25 @@ def _entries(path: Path, lines: list[tuple[int, str]], most: int, sizes: list[in
     wrong = np.flatnonzero(~(whole & inside & (~diagonal | (i == j)) & np.isfinite(entries[:, 4])))
     if len(wrong):
         number, line = lines[wrong[0]]
-        raise InvalidFile(f"{path.name}, line {number}: {line.strip()!r} is not an entry of a matrix of this program")
+        raise _wrong(path, number, f"{_short(line)!r} is not an entry of a matrix of this program")
+    huge = np.flatnonzero(abs(entries[:, 4]) > LARGEST_COEFFICIENT)
+    if len(huge):
+        raise _too_large(path, lines[huge[0]][0], entries[huge[0], 4])
     entries[:, 2], entries[:, 3] = np.minimum(i, j), np.maximum(i, j)
     _, first = np.unique(entries[:, :4], axis=0, return_index=True)
     if len(first) < len(entries):
         number, line = lines[np.setdiff1d(np.arange(len(entries)), first)[0]]
-        raise InvalidFile(f"{path.name}, line {number}: {line.strip()!r} gives an entry a second time")
+        raise _wrong(path, number, f"{_short(line)!r} gives an entry a second time")
     return entries
 
 
 def _five(path: Path, number: int, line: str) -> list[float]:
     words = _floats(path, number, line)
     if len(words) != 5:
-        raise InvalidFile(
-            f"{path.name}, line {number}: expected matrix, block, row, column and value, not {line.strip()!r}; "
-            f"is the file cut short?"
+        raise _wrong(
+            path,
+            number,
+            f"expected matrix, block, row, column and value, not {_short(line)!r}; is the file cut short?",
         )
     return words
 
@@ -216,19 +207,55 @@ def _five(path: Path, number: int, line: str) -> list[float]:
 def _floats(path: Path, number: int, line: str) -> list[float]:
     words = re.split(r"[\s,{}()]+", line.strip())
     try:
-        return [float(word.replace("d", "e").replace("D", "e")) for word in words if word]
+        values = [_float(word) for word in words if word]
     except ValueError:
-        what = f"{line.strip()[:60]!r} should be numbers; is the file cut short?"
-        raise InvalidFile(f"{path.name}, line {number}: {what}") from None
+        raise _wrong(path, number, f"{_short(line)!r} should be numbers; is the file cut short?") from None
+    for value in values:
+        if not abs(value) <= LARGEST_COEFFICIENT:  # NaN is not at most anything
+            raise _too_large(path, number, value)
+    return values
+
+
+def _float(word: str) -> float:
+    return float(word.replace("d", "e").replace("D", "e"))
+
+
+def _number(path: Path, word: str) -> float:
+    """Return one of the numbers of a result in SDPA's format, in which lines do not matter."""
+    try:
+        value = _float(word)
+    except ValueError:
+        raise InvalidFile(f"{path.name}: {_short(word)!r} is not a number; is the file cut short?") from None
+    if not abs(value) <= LARGEST_COEFFICIENT:
+        raise InvalidFile(f"{path.name} has numbers that are not finite, or beyond {LARGEST_COEFFICIENT:g}")
+    return value
 
 
 def _integer(path: Path, number: int, line: str) -> int:
     found = re.match(r"\s*([-+]?\d+)", line)  # text may follow it
-    return _whole(path, number, found[1] if found else line.strip()[:30])
+    return _whole(path, number, found[1] if found else line.strip())
 
 
 def _whole(path: Path, number: int, word: str) -> int:
     try:
+        if len(word) > MOST_DIGITS:
+            raise ValueError
         return int(word)
     except ValueError:
-        raise InvalidFile(f"{path.name}, line {number}: expected a whole number, not {word!r}") from None
+        raise _wrong(path, number, f"expected a whole number, not {_short(word)!r}") from None
+
+
+def _too_large(path: Path, number: int, value: float) -> InvalidFile:
+    if not np.isfinite(value):
+        return _wrong(path, number, "a number is not finite")
+    return _wrong(path, number, f"{value:g} is too large; at most {LARGEST_COEFFICIENT:g} is supported")
+
+
+def _wrong(path: Path, number: int, what: str) -> InvalidFile:
+    return InvalidFile(f"{path.name}, line {number}: {what}")
+
+
+def _short(text: object) -> str:
+    """Return the beginning of what a file says, to show."""
+    words = str(text).strip()
+    return words if len(words) <= MOST_SHOWN else f"{words[:MOST_SHOWN]}…"
