@@ -207,7 +207,8 @@ def _results(folder: Path) -> tuple[bytes, bytes]:
         str((np.diag(one) if diagonal else one).tolist()).replace("[", "{").replace("]", "}")
         for one, (_, diagonal) in zip(Z, program.blocks, strict=True)
     )
-    sdpa = f"xVec = \n{x.value.tolist()}\nxMat = \n{{{numbers}}}\nyMat = \n{{{numbers}}}\n    main loop time = 0.1\n"
+    vector = ", ".join(map(str, x.value.tolist()))
+    sdpa = f"xVec = \n{{{vector}}}\nxMat = \n{{{numbers}}}\nyMat = \n{{{numbers}}}\n    main loop time = 0.1\n"
     return "\n".join([" ".join(f"{one:.17g}" for one in x.value), *entries, ""]).encode(), sdpa.encode()
 
 
