@@ -10,7 +10,9 @@ from attack.files import valid
 import cvxlink as cl
 
 PROGRAM = "2\n1\n2\n1 1\n0 1 1 1 1\n1 1 1 1 1\n2 1 2 2 1\n"
-CBF = "VER\n2\nOBJSENSE\nMIN\nVAR\n1 1\nF 1\nPSDCON\n1\n2\nOBJACOORD\n1\n0 1\nHCOORD\n1\n0 0 0 0 1\nDCOORD\n1\n0 1 0 1\n"
+CBF = (
+    "VER\n2\nOBJSENSE\nMIN\nVAR\n1 1\nF 1\nPSDCON\n1\n2\nOBJACOORD\n1\n0 1\nHCOORD\n1\n0 0 0 0 1\nDCOORD\n1\n0 1 0 1\n"
+)
 LONG = "9" * 400
 LONGER = "9" * 5000  # more digits than Python takes
 

@@ -165,9 +165,7 @@ def lines_of(path: Path) -> list[str]:
     return content.decode("utf-8-sig", errors="replace").replace("\r\n", "\n").split("\n")
 
 
-def _entries(
-    path: Path, lines: list[tuple[int, str]], most: int, sizes: tuple[int, ...], least: int = 0
-) -> np.ndarray:
+def _entries(path: Path, lines: list[tuple[int, str]], most: int, sizes: tuple[int, ...], least: int = 0) -> np.ndarray:
     """Return rows of matrix, block, i, j and value, checked; i ≤ j."""
     # The common case at once, since files can have a million lines.
     try:
