@@ -5,10 +5,10 @@ from __future__ import annotations
 import tracemalloc
 
 import pytest
-from attack.files import MOONS, TRIANGLE
 from typer.testing import CliRunner
 
 import cvxlink as cl
+from attack.files import MOONS, TRIANGLE
 from cvxlink.cli import app
 
 

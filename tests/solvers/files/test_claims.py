@@ -5,9 +5,9 @@ from __future__ import annotations
 import tracemalloc
 
 import pytest
-from attack.files import valid
 
 import cvxlink as cl
+from attack.files import valid
 
 PROGRAM = "2\n1\n2\n1 1\n0 1 1 1 1\n1 1 1 1 1\n2 1 2 2 1\n"
 CBF = (
