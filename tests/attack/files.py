@@ -222,7 +222,8 @@ NUMBERS = [
 ]  # fmt: skip
 STUFF = [
     b"\0", b"\xff", b"\xef\xbb\xbf", b"\r", b"\x1b[31m", b"=cmd|' /C calc'!A0", b'"', b"'", b",", b";", b"\t", b"{",
-    b"[[", b"#", b"\\", b"\xe4", b"\xed\xa0\x80", b"__import__('os')", b"!!python/object/apply:os.system", "\u202e".encode(),
+    b"[[", b"#", b"\\", b"\xe4", b"\xed\xa0\x80", b"__import__('os')", b"!!python/object/apply:os.system",
+    "\u202e".encode(),
 ]  # fmt: skip
 NUMBER = re.compile(rb"[-+]?\d+\.?\d*(?:e[-+]?\d+)?")
 
