@@ -9,9 +9,9 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
-from resumable import save_figure
 
 import cvxlink as cl
+from resumable import save_figure
 
 COLUMNS = 4
 # The width at which the pages show a picture, in inches.

@@ -10,6 +10,9 @@ from typing import Any, Self
 # tabulator, marks that reverse the order of what follows, and the bytes of file names that are no text.
 _UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
+# Longer than the name of any file.
+_ENDLESS = re.compile(r"([^\s/]{60})[^\s/]{240,}")
+
 
 def visible(text: str, written: str | None = None) -> str:
     r"""Return text with the characters that steer a terminal written out.
@@ -21,6 +24,11 @@ def visible(text: str, written: str | None = None) -> str:
         return written.format(ord(found[0])) if written else found[0].encode("unicode_escape").decode("ascii")
 
     return _UNSEEN.sub(shown, text)
+
+
+def _in_a_message(text: str) -> str:
+    """Return text for a message: nothing in it steers a terminal, and words of any length are cut short."""
+    return _ENDLESS.sub(r"\1…", visible(text))
 
 
 class AboutArgument(Exception):
@@ -60,7 +68,7 @@ class AboutArgument(Exception):
 
     def __str__(self) -> str:
         # Names of points, columns and files are part of messages, and come from files that others wrote.
-        return visible(super().__str__())
+        return _in_a_message(super().__str__())
 
     def worded(self, names: Mapping[str, str]) -> str:
         """Return the message with other names for the arguments it names, where ``names`` has any.
@@ -72,7 +80,7 @@ class AboutArgument(Exception):
         called = [names.get(name, name) for name in self._named]
         if self.argument is not None and self.argument not in self._named:
             called = [f"{names.get(self.argument, '')} {name}".lstrip() for name in self._named]
-        return visible(" or ".join(called).join(self._around))
+        return _in_a_message(" or ".join(called).join(self._around))
 
 
 class CvxlinkError(AboutArgument):

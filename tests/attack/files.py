@@ -207,7 +207,8 @@ def _results(folder: Path) -> tuple[bytes, bytes]:
         str((np.diag(one) if diagonal else one).tolist()).replace("[", "{").replace("]", "}")
         for one, (_, diagonal) in zip(Z, program.blocks, strict=True)
     )
-    sdpa = f"xVec = \n{x.value.tolist()}\nxMat = \n{{{numbers}}}\nyMat = \n{{{numbers}}}\n    main loop time = 0.1\n"
+    vector = ", ".join(map(str, x.value.tolist()))
+    sdpa = f"xVec = \n{{{vector}}}\nxMat = \n{{{numbers}}}\nyMat = \n{{{numbers}}}\n    main loop time = 0.1\n"
     return "\n".join([" ".join(f"{one:.17g}" for one in x.value), *entries, ""]).encode(), sdpa.encode()
 
 
@@ -220,8 +221,9 @@ NUMBERS = [
     b"[]", b"{}", b"null", b"[[[[1]]]]", b"1979-05-27", b"-0.0", b"1d5", b"1e", b"--", b"",
 ]  # fmt: skip
 STUFF = [
-    b"\0", b"\xff", b"\xef\xbb\xbf", b"\r", b"\x1b[31m", b"=cmd|' /C calc'!A0", b'"', b"'", b",", b";", b"\t", b"{", b"[[",
-    b"#", b"\\", b"\xe4", b"\xed\xa0\x80", b"__import__('os')", b"!!python/object/apply:os.system", "\u202e".encode(),
+    b"\0", b"\xff", b"\xef\xbb\xbf", b"\r", b"\x1b[31m", b"=cmd|' /C calc'!A0", b'"', b"'", b",", b";", b"\t", b"{",
+    b"[[", b"#", b"\\", b"\xe4", b"\xed\xa0\x80", b"__import__('os')", b"!!python/object/apply:os.system",
+    "\u202e".encode(),
 ]  # fmt: skip
 NUMBER = re.compile(rb"[-+]?\d+\.?\d*(?:e[-+]?\d+)?")
 
@@ -405,7 +407,7 @@ def attack(rng: Rng, folder: Path) -> list[Finding]:
             found.append(Finding(UNCLEAR, f"{said}: {error}"))
         if "\x1b" in str(error):
             found.append(Finding(UNCLEAR, f"{said}: an escape sequence in {error!r}"))
-    except BaseException as error:  # noqa: BLE001 — whatever comes out is what is looked for
+    except BaseException as error:
         if isinstance(error, KeyboardInterrupt):
             raise
         found.append(Finding(RAW_ERROR, f"{said}: {type(error).__name__}: {str(error)[:200]}"))

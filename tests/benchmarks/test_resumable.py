@@ -32,6 +32,37 @@ def test_cells_made_with_other_settings_are_not_mixed(tmp_path):
         Cells(tmp_path / "cells.jsonl", {"graph": {"k": 10}}, FIELDS)
 
 
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("notes that are worth keeping", "holds something else than cells"),
+        ("notes\nthat are worth keeping", "line 1: "),
+        ('{"a": 1}\n{"b": 2}', "line 1: there are no settings"),
+        ('[1]\n{"b": 2}', "line 1: a cell must be an object"),
+        ('{"settings": {"graph": {"k": 20}}}\n{"data": "iris"}\n{"cut', "line 2: .*trial"),
+        ('{"settings": {"graph": {"k": 20}}}\n{"data": [1], "trial": 2}\n{"cut', "line 2"),
+        ('{"settings": {"graph": {"k": 20}}}\n\n{"data": nonsense}\n{"cut', "line 3"),
+        ('{"settings": {"graph": {"k": 20}}}\n' + "[" * 100_000 + "\n{", "line 2"),
+    ],
+)
+def test_what_is_not_a_file_of_cells_is_left_as_it_is(tmp_path, content, says):
+    path = tmp_path / "cells.jsonl"
+    path.write_text(content)
+    with pytest.raises(SystemExit, match=f"cells.jsonl.*{says}"):
+        Cells(path, SETTINGS, FIELDS)
+    assert path.read_text() == content
+
+
+def test_an_interruption_in_the_middle_of_the_first_line(tmp_path):
+    path = tmp_path / "cells.jsonl"
+    Cells(path, SETTINGS, FIELDS)
+    whole = path.read_bytes()
+    for kept in range(len(whole)):
+        path.write_bytes(whole[:kept])
+        Cells(path, SETTINGS, FIELDS)
+        assert path.read_bytes() == whole
+
+
 def test_a_report_keeps_what_was_written_by_hand(tmp_path):
     path = tmp_path / "report.md"
     write_report(path, "# first\n")

@@ -12,15 +12,15 @@ import cvxpy as cp
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from attack.files import Planted
-from helpers.formulations import SoftCorrelation
 from typer.testing import CliRunner
 
 import cvxlink as cl
+from attack.files import Planted
 from cvxlink.cli import app
 from cvxlink.data.link_weights import PairValues
 from cvxlink.engine.stored_problem import class_called, restored, stored
 from cvxlink.methods.table import method, own_methods
+from helpers.formulations import SoftCorrelation
 
 GRAPH = cl.Graph.from_affinity(0.2 + 0.6 * np.kron(np.eye(2), np.ones((3, 3))))
 LINKS = cl.Links(6, must=[(0, 1), (3, 4)], cannot=[(0, 3), (2, 5)])

@@ -367,7 +367,7 @@ def test_the_overview_of_many_points_has_no_heat_map(small_pcp, small_iris, tmp_
 def test_pictures_that_cannot_be_saved_say_why(small_iris, tmp_path):
     X, y = small_iris
     for name in ("no/folder.png", "picture.nonsense"):
-        with pytest.raises(cl.InvalidInput, match="cannot be saved"):
+        with pytest.raises(cl.InvalidInput, match="cannot be (saved|written)"):
             plotting.save_overview(tmp_path / name, X, None, np.eye(30), y)
 
 
@@ -444,3 +444,12 @@ def test_a_method_without_a_kernel_says_what_to_draw_instead(small_pcp):
     for draw in (plotting.plot_kernel, plotting.plot_spectrum):
         with pytest.raises(cl.InvalidInput, match="no kernel.*plot_affinity"):
             draw(solution, ax=axes())
+
+
+def test_names_of_clusters_are_shown_as_they_are_written(small_iris, tmp_path):
+    X, y = small_iris
+    names = np.array([r"$\frac{", "a\x1b[31m", "_$x$"])[y]
+    ax = plotting.plot_clusters(X, names, ax=Figure().subplots())
+    shown = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert shown == [r"cluster \$\frac{", r"cluster _\$x\$", r"cluster a\x1b[31m"]
+    plotting.save_overview(tmp_path / "x.png", X, None, np.eye(30), names)

@@ -30,7 +30,7 @@ from ..methods import METHODS
 from ..methods.table import method
 from ..model.tables import same_name
 from ..plotting.canvas import matplotlib
-from ..plotting.overview import save_overview
+from ..plotting.overview import drawn_overview, save
 from ..programs.status import Status
 from .terminal import Stages
 from .wording import inaccuracy, sentence
@@ -205,9 +205,9 @@ def cluster(
         outcome = Outcome(data, choices, fitted, said, seconds, out, plot)
         if new_out is not None:
             new_out.write_text(outcome.table(), encoding="utf-8")
-        if new_plot is not None:
+        if plot is not None:
             stages.begin("drawing")
-            save_overview(new_plot, data.X, data.links, fitted.solution_, fitted.labels_)
+            save(drawn_overview(data.X, data.links, fitted.solution_, fitted.labels_), new_plot, plot)
     return outcome
 
 

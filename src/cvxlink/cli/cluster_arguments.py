@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..programs.status import DEFAULT_ACCURACY, Status
-from .terminal import ExitCode, Stages, errors_in_one_sentence, print_json, say
+from .terminal import ExitCode, Stages, errors_in_one_sentence, print_data, print_json, say
 
 if TYPE_CHECKING:
     from ..data.files.points import Roles
@@ -190,7 +190,7 @@ def cluster(
         if as_json:
             print_json(everything(outcome))
         elif out is None:
-            typer.echo(outcome.table(), nl=False)
+            print_data(outcome.table())
         if not as_json:
             say(summary(outcome), to_errors=out is None)
         if outcome.fitted.solution_.status is Status.INACCURATE:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import IntEnum
@@ -60,6 +61,12 @@ def console(to_errors: bool = False) -> Console:
 def say(text: str, to_errors: bool = True, style: str | None = None) -> None:
     """Print text as it is: without markup, and without breaking lines."""
     console(to_errors).print(text, style=style, highlight=False, markup=False, soft_wrap=True)
+
+
+def print_data(text: str) -> None:
+    """Print data on standard output: as it is for a program, with control characters written out on a terminal."""
+    # Without a colour asked for, typer would drop what looks like an escape sequence.
+    typer.echo(visible(text) if sys.stdout.isatty() else text, nl=False, color=True)
 
 
 def print_json(content: Any) -> None:

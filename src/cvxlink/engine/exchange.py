@@ -132,8 +132,10 @@ def _header_of(lift: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         raise InvalidFile(f"there is no {lift}, which export() wrote next to the program; keep the two together")
     require_readable(lift)
     if _starts_as_pickle(lift):
-        raise InvalidFile(f"{lift} was written by an older version of cvxlink, in a format that is no longer read; "
-                          f"export the problem again")
+        raise InvalidFile(
+            f"{lift} was written by an older version of cvxlink, in a format that is no longer read; "
+            f"export the problem again"
+        )
     arrays, texts = read_archive(lift)
     header = texts.get(HEADER)
     if not isinstance(header, dict) or header.get("format") != FORMAT:

@@ -101,9 +101,7 @@ class Problem(Formulation):
         """
         return Prepared(self, Options(solver, accuracy=accuracy, solver_options=solver_options))
 
-    def export(
-        self, path: Any, form: str | None = None, presolve: bool = True, store_problem: bool = True
-    ) -> Path:
+    def export(self, path: Any, form: str | None = None, presolve: bool = True, store_problem: bool = True) -> Path:
         """Write the program that a solver would get to a file, to solve it elsewhere.
 
         Parameters

@@ -202,7 +202,7 @@ def class_called(name: str) -> type[Formulation]:
         found = getattr(import_module(module), kind, None)
         known = [found] if isinstance(found, type) and issubclass(found, Formulation) else []
     else:
-        known = [one for one in _subclasses(Formulation) if (one.__module__, one.__qualname__) == (module, kind)]
+        known = [one for one in _subclasses(Formulation) if (one.__module__, one.__qualname__) == (module, kind)]  # type: ignore[type-abstract]
     if not known:
         raise InvalidFile(
             f"it is a {kind[:60]!r} of the module {module[:60]!r}, which is not loaded; import that module first, or "

@@ -13,7 +13,7 @@ from ..engine.learnt_kernel import LearntKernel
 from ..errors import CvxlinkError, InvalidInput
 from ..numerics.checks import as_kernel, as_labels
 from ..numerics.matrices import Congruence, Matrix, as_dense, diagonal
-from .canvas import CANNOT, COLOURS, SMALL, axes, bare, count_on_x
+from .canvas import CANNOT, COLOURS, SMALL, as_text, axes, bare, count_on_x
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -144,7 +144,7 @@ def _heat_map(matrix: Any, labels: Any, ax: Any, title: str) -> Any:
             ax.axvline(edge - 0.5, color="black", linewidth=0.7)
         named = counts >= LEAST_NAMED * len(shown)
         middles = (starts + (counts - 1) / 2)[named]
-        ax.set_yticks(middles, [str(name) for name in names[named]], fontsize=SMALL)
+        ax.set_yticks(middles, [as_text(name) for name in names[named]], fontsize=SMALL)
         ax.tick_params(axis="y", length=0)
         ax.set_ylabel("cluster", fontsize=SMALL)
     bar = ax.figure.colorbar(image, ax=ax, shrink=0.75, extend="both" if beyond else "neither")

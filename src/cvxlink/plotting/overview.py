@@ -30,6 +30,16 @@ def save_overview(path: str | Path, X: Any, links: Links | None, K: Any, labels:
     labels : labels
         The clusters.
     """
+    path = Path(path)
+    path = path if path.suffix else path.with_suffix(".png")
+    figure = drawn_overview(X, links, K, labels)
+    with put_in_place(path) as new:
+        save(figure, new, path)
+    return path
+
+
+def drawn_overview(X: Any, links: Links | None, K: Any, labels: Any) -> Any:
+    """Return the picture that :func:`save_overview` saves."""
     new_figure = matplotlib("figure").Figure
     learnt, points = as_learnt(K), projected(X)
     links = Links(len(points)) if links is None else links
@@ -44,7 +54,15 @@ def save_overview(path: str | Path, X: Any, links: Links | None, K: Any, labels:
     draw_broken(right, points, broken)
     legend_beside(right)
     right.set_title(f"clusters, {len(broken)} of {len(links)} links broken" if len(links) else "clusters")
-    return _saved(figure, Path(path))
+    return figure
+
+
+def save(figure: Any, new: Path | None, path: Path) -> None:
+    """Save a picture in a new file that will take the place of ``path``, in the format that its name asks for."""
+    try:
+        figure.savefig(new, dpi=130, format=path.suffix.lstrip("."))
+    except ValueError as error:  # for example a format that matplotlib does not know
+        raise InvalidInput(f"the picture cannot be saved as {path}: {error}") from error
 
 
 def _middle(learnt: LearntKernel, n: int) -> str:
@@ -64,13 +82,3 @@ def _draw_learnt(what: str, learnt: LearntKernel, labels: Any, ax: Any) -> None:
     else:
         plot_embedding(learnt, labels, ax=ax, title="feature space")
         ax.get_legend().remove()  # it stands beside the clusters already
-
-
-def _saved(figure: Any, path: Path) -> Path:
-    path = path if path.suffix else path.with_suffix(".png")
-    try:
-        with put_in_place(path) as new:
-            figure.savefig(new, dpi=130, format=path.suffix.lstrip("."))
-    except ValueError as error:  # for example a format that matplotlib does not know
-        raise InvalidInput(f"the picture cannot be saved as {path}: {error}") from error
-    return path

@@ -10,9 +10,9 @@ import zipfile
 
 import numpy as np
 import pytest
-from attack.files import DOORS, Planted, attack, valid
 
 import cvxlink as cl
+from attack.files import DOORS, Planted, attack, valid
 from cvxlink.data.files.contents import bytes_of
 
 every_door = pytest.mark.parametrize("kind", DOORS)

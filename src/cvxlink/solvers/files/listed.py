@@ -82,7 +82,7 @@ class ListedProgram:
         return tuple(size for size in self.sizes if size > 0)
 
     def in_one_matrix(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Return matrix, row, column and value of all entries, with all blocks in one matrix, the diagonal ones last."""
+        """Return matrix, row, column and value of all entries, all blocks in one matrix, the diagonal ones last."""
         starts, next_block, next_row = [], 0, sum(self.orders)
         for size in self.sizes:
             starts.append(next_block if size > 0 else next_row)

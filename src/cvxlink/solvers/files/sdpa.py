@@ -25,6 +25,7 @@ from .listed import LARGEST_COEFFICIENT, ListedProgram, require_orders
 # In the first line of files written here, so that truncated files are noticed.
 COUNTED = re.compile(r"cvxlink: (\d+) entries; add (\S+) to the objective")
 MOST_DIGITS, MOST_SHOWN = 18, 60
+BETWEEN = re.compile(r"[\s,{}()]+")
 NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eEdD][-+]?\d+)?|[-+]?(?:nan|inf)\w*", re.IGNORECASE)
 
 
@@ -136,7 +137,9 @@ def _read_sdpa_result(path: Path, text: str, program: ConeProgram) -> Result:
     if sorted(parts[1::2]) != ["xMat", "xVec", "yMat"] or "time" not in found["yMat"]:
         raise InvalidFile(f"{path.name} is not a complete SDPA result; it is cut short")
     body = {name: part.split("main loop time")[0] for name, part in found.items()}
-    numbers = {name: np.array([_number(path, word) for word in NUMBER.findall(part)]) for name, part in body.items()}
+    numbers = {
+        name: np.array([_number(path, word) for word in BETWEEN.split(part) if word]) for name, part in body.items()
+    }
     size = sum(order if diagonal else order**2 for order, diagonal in program.blocks)
     if len(numbers["xVec"]) != len(program.c) or len(numbers["yMat"]) != size or len(numbers["xMat"]) != size:
         raise InvalidFile(
@@ -162,9 +165,7 @@ def lines_of(path: Path) -> list[str]:
     return content.decode("utf-8-sig", errors="replace").replace("\r\n", "\n").split("\n")
 
 
-def _entries(
-    path: Path, lines: list[tuple[int, str]], most: int, sizes: tuple[int, ...], least: int = 0
-) -> np.ndarray:
+def _entries(path: Path, lines: list[tuple[int, str]], most: int, sizes: tuple[int, ...], least: int = 0) -> np.ndarray:
     """Return rows of matrix, block, i, j and value, checked; i ≤ j."""
     # The common case at once, since files can have a million lines.
     try:
@@ -205,7 +206,7 @@ def _five(path: Path, number: int, line: str) -> list[float]:
 
 
 def _floats(path: Path, number: int, line: str) -> list[float]:
-    words = re.split(r"[\s,{}()]+", line.strip())
+    words = BETWEEN.split(line)
     try:
         values = [_float(word) for word in words if word]
     except ValueError:

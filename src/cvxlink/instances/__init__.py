@@ -4,28 +4,22 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
-from math import prod
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-import numpy as np
-import scipy.sparse as sp
-
-from . import datasets, methods
-from .data.files.contents import bytes_of, require_readable, text_in_utf8
-from .data.graph import Graph
-from .data.links import Links
-from .data.partial_labels import sample_labels
-from .engine.problem import Problem
-from .engine.solution import Solution
-from .errors import CvxlinkError, InvalidFile, InvalidInput
-from .model.tables import Table
+from ..data.files.contents import bytes_of, require_readable, text_in_utf8
+from ..data.graph import Graph
+from ..engine.problem import Problem
+from ..engine.solution import Solution
+from ..errors import CvxlinkError, InvalidFile, InvalidInput
+from ..model.tables import Table
+from .building import Check, built, is_number
 
 # By how much a certified bound may miss the reference because of rounding, relative to 1 + |value|.
 ROUNDING = 1e-8
@@ -35,20 +29,15 @@ SMALL = 40
 
 KEYS = {"title", "formulation", "why", "data", "graph", "kernel", "links", "labels", "parameters", "reference"}
 REFERENCE_KEYS = {"value", "tolerance", "proof", "by", "solvers"}
-# What an instance may claim: files are small, and what they ask for is made in memory.
+# A file is small, whatever it describes.
 MOST_BYTES = 2**24
-MOST_POINTS = 100_000
-MOST_POINTS_OF_DENSE = 5_000
-MOST_NUMBERS = 10**8
-MOST_LINKS = 10**6
-LARGEST_VALUE = 1e300
 PROOFS = ("hand", "certificate", "solvers")
 
 
 def folder() -> Path:
     """Return where the instances are: in the installed package, or beside the sources."""
-    packaged = Path(__file__).parent / "problems"
-    return packaged if packaged.is_dir() else Path(__file__).parents[2] / "problems"
+    packaged = Path(__file__).parents[1] / "problems"
+    return packaged if packaged.is_dir() else Path(__file__).parents[3] / "problems"
 
 
 def names(where: Path | str | None = None) -> list[str]:
@@ -144,7 +133,7 @@ class Instance:
             raise InvalidFile(f"{path.name} cannot be read: it has lists within lists without end") from error
         except ValueError as error:  # also for whole numbers of thousands of digits
             raise InvalidFile(f"{path.name} cannot be read: {error}") from error
-        check = _Check(path.name)
+        check = Check(path.name)
         check.keys(content, KEYS, {"title", "formulation", "why", "parameters", "reference"})
         for key in ("title", "formulation", "why"):
             if not isinstance(content[key], str):
@@ -154,7 +143,7 @@ class Instance:
         if given["by"] not in PROOFS:
             raise check.wrong(f"reference.by must be one of {', '.join(PROOFS)}, not {given['by']!r}")
         value, tolerance = given["value"], given["tolerance"]
-        if not (_is_number(value) and _is_number(tolerance) and 0 < tolerance < 1):
+        if not (is_number(value) and is_number(tolerance) and 0 < tolerance < 1):
             raise check.wrong("reference.value and reference.tolerance must be numbers, the latter between 0 and 1")
         solvers = given.get("solvers", [])
         if not isinstance(solvers, list) or not all(isinstance(name, str) for name in [*solvers, given["proof"]]):
@@ -168,7 +157,7 @@ class Instance:
     def problem(self) -> Problem:
         """The problem."""
         try:
-            return self._built()
+            return built(self.formulation, self.content, Check(f"{self.name}.toml"))
         except InvalidFile:
             raise
         except CvxlinkError as error:
@@ -176,27 +165,6 @@ class Instance:
         except Exception as error:  # wrong kinds of numbers, lists of unequal length, sizes beyond memory …
             words = str(error) or type(error).__name__
             raise InvalidFile(f"{self.name}.toml: the problem cannot be built: {words}") from error
-
-    def _built(self) -> Problem:
-        check, content = _Check(f"{self.name}.toml"), self.content
-        if self.formulation not in methods.__all__:
-            near = get_close_matches(str(self.formulation), methods.__all__, 1)
-            raise check.wrong(f"there is no formulation {self.formulation!r}" + _meant(near))
-        points = _points(content.get("data"), check)
-        if "kernel" in content:
-            ground: Any = _kernel(content["kernel"], points, check)
-            n = len(ground)
-        else:
-            ground = _graph(content.get("graph", {}), points, check)
-            n = ground.n
-        known = []
-        if "links" in content:
-            known.append(_links(content["links"], n, points, check))
-        if "labels" in content:
-            known.append(_labels(content["labels"], points, check))
-        if not isinstance(content["parameters"], dict):
-            raise check.wrong("parameters must be a table of keys and values")
-        return getattr(methods, self.formulation)(ground, *known, **content["parameters"])
 
     @property
     def is_small(self) -> bool:
@@ -234,156 +202,6 @@ def _points_of(instance: Instance) -> int:
     problem = instance.problem
     graph = getattr(problem, "graph", None)
     return graph.n if isinstance(graph, Graph) else len(problem.kernel)  # type: ignore[attr-defined]
-
-
-# ---------------------------------------------------------------------- reading
-
-
-@dataclass(frozen=True)
-class _Check:
-    """Complaints about a file."""
-
-    file: str
-
-    def wrong(self, what: str) -> InvalidFile:
-        return InvalidFile(f"{self.file}: {what}")
-
-    def keys(self, given: Any, allowed: set[str], needed: set[str] = frozenset(), section: str = "") -> None:  # type: ignore[assignment]
-        """Raise if a key is unknown or missing."""
-        within = f" in [{section}]" if section else ""
-        if not isinstance(given, dict):
-            raise self.wrong(f"{section or 'it'} must be a table of keys and values")
-        for key in given:
-            if key not in allowed:
-                raise self.wrong(f"there is no key {key!r}{within}" + _meant(get_close_matches(key, allowed, 1)))
-        for key in sorted(needed):
-            if key not in given:
-                raise self.wrong(f"the key {key!r} is missing{within}")
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= LARGEST_VALUE
-
-
-def _require_size(check: _Check, what: str, *sizes: Any, most: int) -> None:
-    """Raise if a product of sizes is beyond a limit; anything that is not a number is left to whoever uses it."""
-    numbers = [size for size in sizes if isinstance(size, int | float) and not isinstance(size, bool)]
-    if any(abs(number) > most for number in numbers) or prod(max(abs(number), 1) for number in numbers) > most:
-        raise check.wrong(f"{what} claims more than {most}, which is the most that an instance may have")
-
-
-def _meant(near: Sequence[str]) -> str:
-    return f"; did you mean {near[0]!r}?" if near else ""
-
-
-Data = tuple[np.ndarray, np.ndarray]
-
-
-def _points(given: Any, check: _Check) -> Data | None:
-    if given is None:
-        return None
-    if not isinstance(given, dict):
-        raise check.wrong("data must be a table of keys and values")
-    parameters = dict(given)
-    if "set" not in parameters:
-        raise check.wrong("the key 'set' is missing in [data]")
-    name, every, classes = parameters.pop("set"), parameters.pop("every", 1), parameters.pop("classes", None)
-    sizes = {key: value for key, value in parameters.items() if key in ("n", "per_class", "dimension", "n_classes")}
-    _require_size(check, "[data]", *sizes.values(), most=MOST_NUMBERS)
-    _require_size(check, "the number of points in [data]", sizes.get("n"), sizes.get("per_class"), most=MOST_POINTS)
-    X, y = datasets.load(name, **parameters)
-    if classes is not None:
-        X, y = X[np.isin(y, classes)], y[np.isin(y, classes)]
-    return X[::every], y[::every]
-
-
-def _needs_points(points: Data | None, what: str, check: _Check) -> Data:
-    if points is None:
-        raise check.wrong(f"{what} needs points; add a section [data]")
-    return points
-
-
-def _edges(i: Any, j: Any, n: int) -> sp.csr_array:
-    W = sp.csr_array((np.ones(len(i)), (i, j)), shape=(n, n))
-    return sp.csr_array(W + W.T)
-
-
-def _grid(rows: int, columns: int) -> sp.csr_array:
-    at = np.arange(rows * columns).reshape(rows, columns)
-    i = np.concatenate([at[:, :-1].ravel(), at[:-1].ravel()])
-    j = np.concatenate([at[:, 1:].ravel(), at[1:].ravel()])
-    return _edges(i, j, rows * columns)
-
-
-# Graphs with names of their own, all weights one.
-SHAPES: dict[str, Callable[..., sp.csr_array]] = {
-    "path": lambda size: _edges(np.arange(size - 1), np.arange(1, size), size),
-    "ring": lambda size: _edges(np.arange(size), np.roll(np.arange(size), -1), size),
-    "star": lambda size: _edges(np.zeros(size - 1, int), np.arange(1, size), size),
-    "complete": lambda size: _edges(*np.triu_indices(size, 1), size),
-    "grid": _grid,
-}
-
-
-def _graph(given: Any, points: Data | None, check: _Check) -> Graph:
-    if not isinstance(given, dict) or not {"affinity", "kind"} & given.keys():
-        raise check.wrong("a section [graph] with 'affinity' or 'kind', or [kernel], is missing")
-    arguments = dict(given)
-    factor, kind = arguments.pop("factor", 1.0), arguments.pop("kind", None)
-    if kind is None:
-        check.keys(arguments, {"affinity"}, section="graph")
-        W: Any = np.array(arguments["affinity"], dtype=float)
-    elif isinstance(kind, str) and kind in SHAPES:
-        most = MOST_POINTS_OF_DENSE if kind == "complete" else MOST_POINTS
-        _require_size(check, "the number of points in [graph]", *arguments.values(), most=most)
-        W = SHAPES[kind](**arguments)
-    elif kind in ("knn", "rbf"):
-        X, _ = _needs_points(points, f"a graph of the kind {kind!r}", check)
-        neighbours = arguments.get("n_neighbors", 1) if kind == "knn" else 1
-        _require_size(check, "the number of edges in [graph]", len(X), neighbours, most=MOST_NUMBERS)
-        _require_size(check, "a dense [graph]", len(X) if kind == "rbf" else 1, most=MOST_POINTS_OF_DENSE)
-        graph = Graph.knn(X, **arguments) if kind == "knn" else Graph.rbf(X, **arguments)
-        if factor == 1:
-            return graph
-        W = graph.W
-    else:
-        near = get_close_matches(str(kind), KINDS, 1)
-        raise check.wrong(f"there is no graph of the kind {kind!r}" + _meant(near))
-    return Graph.from_affinity(factor * W)
-
-
-KINDS = [*SHAPES, "knn", "rbf"]
-
-
-def _kernel(given: Any, points: Data | None, check: _Check) -> np.ndarray:
-    check.keys(given, {"entries", "sigma"}, section="kernel")
-    if "entries" in given:
-        return np.array(given["entries"], dtype=float)
-    X, _ = _needs_points(points, "a kernel of a width sigma", check)
-    _require_size(check, "[kernel]", len(X), most=MOST_POINTS_OF_DENSE)
-    return Graph.rbf(X, given.get("sigma", "mean")).kernel()
-
-
-def _links(given: Any, n: int, points: Data | None, check: _Check) -> Any:
-    if isinstance(given, dict) and "strengths" in given:
-        check.keys(given, {"strengths"}, section="links")
-        return np.array(given["strengths"], dtype=float)
-    check.keys(given, {"must", "cannot", "n_links", "per_class", "random_state"}, section="links")
-    if {"must", "cannot"} & given.keys():
-        check.keys(given, {"must", "cannot"}, section="links")
-        return Links(n, **given)
-    _, y = _needs_points(points, "sampling links", check)
-    for key in ("n_links", "per_class"):
-        _require_size(check, f"{key} in [links]", given.get(key), most=MOST_LINKS)
-    return Links.sample(y, **given)
-
-
-def _labels(given: Any, points: Data | None, check: _Check) -> Any:
-    check.keys(given, {"given", "n_labels", "per_class", "random_state"}, section="labels")
-    if "given" in given:
-        return given["given"]
-    _, y = _needs_points(points, "sampling labels", check)
-    return sample_labels(y, **given)
 
 
 # ---------------------------------------------------------------------- proving

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 import cvxlink as cl
 from cvxlink import library
 from cvxlink.cli import app
+from cvxlink.instances.building import SHAPES
 from cvxlink.methods.table import own_methods
 from cvxlink.solvers.catalogue import installed_solvers, kinds_of
 
@@ -180,8 +181,8 @@ def test_shapes_have_the_edges_their_names_say():
         "complete": [4] * 5,
     }
     for name, expected in degrees.items():
-        assert library.SHAPES[name](5).sum(axis=1).tolist() == expected
-    assert library.SHAPES["grid"](2, 3).sum(axis=1).tolist() == [2, 3, 2, 2, 3, 2]
+        assert SHAPES[name](5).sum(axis=1).tolist() == expected
+    assert SHAPES["grid"](2, 3).sum(axis=1).tolist() == [2, 3, 2, 2, 3, 2]
 
 
 # ---------------------------------------------------------------------- the command line
