@@ -180,9 +180,9 @@ def negated(program: Program) -> Program:
 @pytest.mark.parametrize("name", ["hinge", "squares", "sphere", "two variables", "matrix inequality"])
 def test_a_maximisation_has_the_bounds_of_its_negative(name):
     program, _ = PROGRAMS[name]
-    solution = negated(program).solve(solver="CLARABEL", accuracy=1e-7)
+    solution = negated(program).solve(solver="CLARABEL", accuracy=1e-7, strict=False)
     certificate, mirrored = solution.certificate, _solved(name).certificate
-    assert solution.status is cl.Status.OPTIMAL
+    assert certificate.holds(1e-5)
     assert solution.value == pytest.approx(-mirrored.value, abs=1e-5)
     assert certificate.lower_bound is None
     assert certificate.upper_bound == pytest.approx(-mirrored.lower_bound, abs=1e-5)
