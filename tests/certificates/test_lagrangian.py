@@ -159,3 +159,56 @@ def test_multipliers_are_moved_into_the_dual_cone(kind):
                 np.abs(np.asarray(part)).max() for other in members for part in other
             )
             assert min(products) >= -1e-9 * scale
+
+
+# ---------------------------------------------------------------------- maximisations
+
+
+class Maximisation(Program):
+    """Whatever is asked for, maximised."""
+
+    def objective(self, **variables):
+        return cp.Maximize(self.written[1](**variables))
+
+
+def negated(program: Program) -> Program:
+    """Return the same program as a maximisation of the negative objective."""
+    variables, objective, constraints = program.written
+    return Maximisation(variables, lambda **v: -objective(**v), constraints)
+
+
+@pytest.mark.parametrize("name", ["hinge", "squares", "sphere", "two variables", "matrix inequality"])
+def test_a_maximisation_has_the_bounds_of_its_negative(name):
+    program, _ = PROGRAMS[name]
+    solution = negated(program).solve(solver="CLARABEL", accuracy=1e-7, strict=False)
+    certificate, mirrored = solution.certificate, _solved(name).certificate
+    assert certificate.holds(1e-5)
+    assert solution.value == pytest.approx(-mirrored.value, abs=1e-5)
+    assert certificate.lower_bound is None
+    assert certificate.upper_bound == pytest.approx(-mirrored.lower_bound, abs=1e-5)
+    assert certificate.upper_bound >= solution.value - 1e-7
+
+
+def largest_product_on_a_disc() -> Program:
+    """Max log x + log y with x² + y² ≤ 2: at (1, 1), where it is 0, with the multiplier 1/2 of the squared norm."""
+    return Maximisation(
+        lambda: {"x": cp.Variable(2)}, lambda x: cp.sum(cp.log(x)), lambda x: {"disc": cp.sum_squares(x) <= 2}
+    )
+
+
+def test_the_optimum_of_a_maximisation_by_hand():
+    program = largest_product_on_a_disc()
+    exact = cl.certify(program, {"x": np.ones(2)}, {"disc": np.array([0.5])})
+    assert exact.upper_bound == pytest.approx(0, abs=1e-6) and exact.upper_bound >= -1e-9 and exact.holds(1e-5)
+    # The multiplier of a row is the change of the optimum, so one of the wrong sign proves nothing near it.
+    assert not cl.certify(program, {"x": np.ones(2)}, {"disc": np.array([-0.5])}).holds(0.1)
+    worse = cl.certify(program, {"x": np.array([1.3, 0.5])}, {"disc": np.array([0.5])})
+    assert worse.gap == pytest.approx(-np.log(1.3 * 0.5), abs=1e-5) and not worse.holds(1e-2)
+
+
+@settings(max_examples=20)
+@given(multiplier=st.floats(-3, 3), x=st.floats(0.1, 1.2), y=st.floats(0.1, 0.7))
+def test_an_upper_bound_holds_for_any_point_and_multiplier(multiplier, x, y):
+    certificate = cl.certify(largest_product_on_a_disc(), {"x": np.array([x, y])}, {"disc": np.array([multiplier])})
+    if certificate.upper_bound is not None:
+        assert certificate.upper_bound >= -1e-9

@@ -144,7 +144,14 @@ def test_other_senseless_arguments_are_refused(graph):
             cl.HarmonicExtension(-graph.laplacian(), [0], method)(np.ones(1))
 
 
-def test_weights_too_small_for_double_precision_are_an_error_not_a_number():
+def test_weights_too_small_for_a_factorisation_are_no_obstacle_or_an_error():
     W = np.array([[0, 1e-200, 0], [1e-200, 0, 1], [0, 1, 0]])
+    graph = cl.Graph.from_affinity(W)
+    extend = cl.HarmonicExtension(graph.laplacian(normalized=False), [0])
+    np.testing.assert_array_equal(extend([3.0]), [3.0, 3.0, 3.0])
+    # Without the vector that a normalised Laplacian takes to zero, its small weights are lost.
     with pytest.raises(cl.InvalidInput, match="too small for double precision"):
-        cl.HarmonicExtension(cl.Graph.from_affinity(W).laplacian(normalized=False), [0])([1.0])
+        cl.HarmonicExtension(graph.laplacian(), [0])([1.0])
+    degrees = np.sqrt(graph.degrees)
+    extended = cl.HarmonicExtension(graph.laplacian(), [0], null_vector=degrees)([degrees[0]])
+    np.testing.assert_allclose(extended, degrees, rtol=1e-12)

@@ -187,6 +187,32 @@ def test_at_the_largest_threshold_the_cheapest_of_equals_is_taken():
     np.testing.assert_allclose(y[:, 0] / y[0, 0], [1, -1, 0], atol=1e-9)
 
 
+@pytest.mark.parametrize("seed", [54, 182, 288, 323, 371, 379])
+def test_the_relaxation_at_the_largest_threshold(seed):
+    # Only the eigenvectors of the largest eigenvalues of Q̄ are feasible, and solvers lose half of the digits.
+    rng = np.random.default_rng(seed)
+    n, k = 8, 2 + seed % 2
+    W = np.triu(rng.random((n, n)), 1)
+    pairs = rng.permutation([(i, j) for i in range(n) for j in range(i)])[:4]
+    graph, links = cl.Graph.from_affinity(W + W.T), cl.Links(n, must=pairs[:2], cannot=pairs[2:])
+    problem = cl.CSC(graph, links, n_clusters=k, fraction=1.0)
+    U = complement(graph)
+    eigenvalues, V = np.linalg.eigh(U.T @ problem.Q @ U)
+    assert eigenvalues[-k + 1] > eigenvalues[-k] + 1e-6  # no ties
+    f = U @ V[:, 1 - k :]
+    cost = float(np.vdot(f, graph.laplacian() @ f))
+    solution = problem.solve(form="sdp", solver="CLARABEL", strict=False)
+    assert solution.certificate.largest_violation < 1e-11
+    assert solution.value == pytest.approx(cost, abs=1e-5)
+    assert problem.solve().value == pytest.approx(cost, abs=1e-5)
+    # A cut that violates the threshold a little is much cheaper, and never passes for the optimum.
+    smooth = graph.smoothest(k)[1][:, 1:]
+    cheaper = np.linalg.qr(f + 0.01 * smooth)[0]
+    certificate = cl.certify(problem, {"f": cheaper}, dict(solution.duals))
+    assert certificate.upper_bound >= cost - 1e-5
+    assert not certificate.holds(1e-4) or abs(certificate.value - cost) <= 1e-4 * (1 + cost)
+
+
 def test_a_cut_that_breaks_a_constraint_is_seen():
     graph, _, links = cut_instance()
     problem = cl.CSC(graph, links, fraction=0.9)

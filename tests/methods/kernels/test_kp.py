@@ -242,8 +242,27 @@ def test_a_plan_says_why_nothing_was_eliminated():
     weak = cl.KP(cl.Graph.from_affinity(W[:, [1, 0, 2]][[1, 0, 2]]), cl.Links(3, cannot=[(0, 1)]), normalized=False)
     assert weak.explain().steps[0].name == "elimination"
     far = np.array([[0, 1, 0, 0], [1, 0, 1e-200, 0], [0, 1e-200, 0, 1], [0, 0, 1, 0]])
-    refused = cl.KP(cl.Graph.from_affinity(far), cl.Links(4, cannot=[(0, 1)]), normalized=False)
-    assert "elimination: left out, the cost is not positive definite" in str(refused.explain())
+    reached = cl.KP(cl.Graph.from_affinity(far), cl.Links(4, cannot=[(0, 1)]), normalized=False)
+    assert reached.explain().steps[0].name == "elimination"
+    assert reached.solve().value == pytest.approx(2, abs=1e-6)
+
+
+@pytest.mark.parametrize("normalized", [False, True])
+@pytest.mark.parametrize("large", [1e8, 1e12])
+def test_points_tied_tightly_to_one_another_and_hardly_to_the_links(normalized, large):
+    # Points 2 and 3 follow point 0 at no cost, so only the weight 1 between 0 and 1 counts: it costs 1 + 1.
+    W = np.zeros((4, 4))
+    W[0, 1], W[2, 3], W[3, 0] = 1, large, 1e-10
+    problem = cl.KP(cl.Graph.from_affinity(W + W.T), cl.Links(4, cannot=[(0, 1)]), normalized=normalized)
+    solution = problem.solve()
+    assert solution.status is cl.Status.OPTIMAL and solution.value == pytest.approx(2, abs=1e-3)
+    certificate = solution.certificate
+    assert 2 - 1e-3 < certificate.lower_bound <= 2 + 1e-9
+    # What a solver once made of it: feasible, and 7.1 instead of 2.
+    wrong = np.diag([1.0, 1.0, 1.0, 1.0])
+    assert not cl.certify(problem, {"K": wrong}, dict(solution.duals)).holds(1e-2)
+    _, V = np.linalg.eigh(solution.values["K"])
+    np.testing.assert_allclose(solution.kernel[2:, 2:], 1, atol=1e-6)
 
 
 @pytest.mark.parametrize("v", [(5, 3), (1, 11), (7, 10), (3, 3)])

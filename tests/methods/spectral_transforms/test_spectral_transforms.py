@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import mpmath
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 import cvxlink as cl
+from cvxlink.methods.spectral_transforms.proof import upper_bound
 from helpers.graphs import path_graph, random_graph
 
 
@@ -95,15 +97,123 @@ def test_gaussian_field_is_the_shifted_inverse_with_the_best_shift(instance):
     assert solution.value == pytest.approx(alignment(solution.kernel, links), rel=1e-9)
     dense = max(alignment(kernel(eps), links) for eps in np.logspace(-6, 4, 3000))
     assert solution.value >= dense - 1e-9
-    assert solution.status is cl.Status.OPTIMAL and "not convex" in solution.certificate.basis
+    assert solution.certificate.gap < 1e-8 and solution.certificate.upper_bound >= dense
 
 
-def test_a_search_that_ends_at_the_end_of_its_interval_says_so():
-    solution = cl.GaussianField(path_graph(2), cl.Links(2, must=[(0, 1)])).solve()
-    # K aligns with a must-link the better the smaller ε is: (μ₁ − μ₂)/‖μ‖ → 1.
-    assert (
-        solution.values["epsilon"] == pytest.approx(1e-6, rel=1e-3) and "is at an end of that range" in solution.reason
+def test_a_supremum_that_no_shift_attains_is_approached_and_proven():
+    # K aligns with a must-link the better the smaller ε is: (μ₁ − μ₂)/‖μ‖ → 1. With a cannot-link it is never positive,
+    # (μ₂ − μ₁)/‖μ‖ → 0 as ε grows.
+    must = cl.GaussianField(path_graph(2), cl.Links(2, must=[(0, 1)])).solve(accuracy=1e-6)
+    assert "towards 0" in must.reason and 1 - 1e-6 < must.value < 1
+    assert must.certificate.upper_bound == pytest.approx(1, abs=1e-9) and must.certificate.upper_bound >= 1
+    cannot = cl.GaussianField(path_graph(2), cl.Links(2, cannot=[(0, 1)])).solve(accuracy=1e-6)
+    assert "towards infinity" in cannot.reason and -1e-6 < cannot.value < 0
+    assert cannot.certificate.upper_bound == pytest.approx(0, abs=1e-9) and cannot.certificate.upper_bound >= 0
+
+
+def spread_graph(rng, n):
+    """A graph whose weights differ by many orders of magnitude, not always connected."""
+    W = np.triu(10 ** rng.uniform(-10, 2, (n, n)) * (rng.random((n, n)) < 0.7), 1)
+    return cl.Graph.from_affinity(W + W.T)
+
+
+def some_links(rng, n):
+    pairs = rng.permutation([(i, j) for i in range(n) for j in range(i)])[:4]
+    kinds = rng.random(len(pairs)) < 0.5
+    return cl.Links(n, must=pairs[kinds], cannot=pairs[~kinds])
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_no_shift_aligns_better_in_high_precision(seed):
+    rng = np.random.default_rng(seed)
+    graph, links = spread_graph(rng, 9) if seed % 2 else random_graph(9, rng), some_links(rng, 9)
+    problem = cl.GaussianField(graph, links, normalized=seed % 4 < 2)
+    solution = problem.solve(accuracy=1e-7)
+    assert solution.certificate.holds(1e-6)
+    eigenvalues, a, R = problem.spectrum[0], problem.agreement, problem.norm_root
+    best = max(
+        alignment_in_high_precision(eigenvalues, a, R, mpmath.mpf(10) ** power)
+        for power in np.linspace(np.log10(eigenvalues[eigenvalues > 0].min()) - 6, np.log10(eigenvalues.max()) + 6, 400)
     )
+    assert best <= solution.certificate.upper_bound
+    assert solution.value >= best - 1e-7
+
+
+def alignment_in_high_precision(eigenvalues, a, R, shift):
+    with mpmath.workdps(40):
+        mu = [1 / (mpmath.mpf(float(x)) + shift) for x in eigenvalues]
+        squared = mpmath.fsum(mpmath.fdot(zip(map(float, row), mu, strict=True)) ** 2 for row in R)
+        return mpmath.fdot(zip(map(float, a), mu, strict=True)) / mpmath.sqrt(squared)
+
+
+@pytest.mark.parametrize("normalized", [True, False])
+@pytest.mark.parametrize("size", [1e-8, 1e8, 1e-100])
+def test_the_size_of_weights_does_not_matter(instance, size, normalized):
+    graph, links = instance
+    larger = cl.Graph.from_affinity(graph.W * size)
+    for method in (cl.GaussianField, cl.ImprovedOrder):
+        one, other = method(graph, links, normalized).solve(), method(larger, links, normalized).solve()
+        assert other.value == pytest.approx(one.value, abs=1e-6)
+        assert other.certificate.upper_bound == pytest.approx(one.certificate.upper_bound, abs=1e-6)
+    ratio = 1 if normalized else size
+    one, other = (cl.GaussianField(g, links, normalized).solve().values["epsilon"] for g in (graph, larger))
+    assert other == pytest.approx(ratio * one, rel=1e-4)
+
+
+def test_a_shift_that_is_not_the_best_never_holds(instance):
+    problem = cl.GaussianField(*instance)
+    best = problem.solve()
+    right = cl.certify(problem, {"epsilon": best.values["epsilon"]}, {})
+    assert right.holds(1e-6)
+    for factor in (1e-3, 0.3, 3.0, 1e3):
+        wrong = cl.certify(problem, {"epsilon": factor * best.values["epsilon"]}, {})
+        assert wrong.gap == pytest.approx(best.value - wrong.value, abs=1e-8) and not wrong.holds(1e-4)
+    for nonsense in (-1.0, 0.0, np.nan):
+        assert not cl.certify(problem, {"epsilon": np.array(nonsense)}, {}).holds(0.1)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_no_ordered_spectrum_exceeds_the_bound(seed):
+    rng = np.random.default_rng(seed)
+    graph, links = spread_graph(rng, 8), some_links(rng, 8)
+    problem = cl.ImprovedOrder(graph, links, order=int(rng.integers(2, 9)))
+    a, R = problem.agreement, problem.norm_root
+    solution = problem.solve(solver=("CLARABEL", "SCS", "CVXOPT")[seed % 3])
+    bound = solution.certificate.upper_bound
+    assert solution.certificate.holds(1e-4)
+    V = problem.spectrum[1][links.linked]
+    for _ in range(200):
+        mu = np.sort(rng.exponential(size=len(a)) ** rng.uniform(0.5, 8))[::-1]
+        mu[0] = rng.exponential() * 10 ** rng.uniform(-4, 4)
+        size = np.linalg.norm((V * mu) @ V.T)
+        assert size == pytest.approx(np.linalg.norm(R @ mu), rel=1e-9, abs=1e-14 * mu.max())
+        if size > 0:
+            assert a @ mu <= size * (bound + 1e-12)
+
+
+def test_the_bound_of_an_ordered_spectrum_holds_whatever_it_is_made_from(instance):
+    problem = cl.ImprovedOrder(*instance)
+    optimum = problem.solve(solver="CLARABEL", accuracy=1e-8).value
+    rng = np.random.default_rng(0)
+    for size in (0.0, 0.1, 1.0, 10.0):
+        w = size * rng.standard_normal(len(problem.norm_root))
+        assert upper_bound(problem.program.data, w) >= optimum - 1e-9
+
+
+def test_a_spectrum_that_is_not_the_best_never_holds(instance):
+    problem = cl.ImprovedOrder(*instance)
+    best = problem.solve(solver="CLARABEL", accuracy=1e-8)
+    mu = best.values["mu"]
+    assert cl.certify(problem, {"mu": mu}, {}).holds(1e-6)  # no multipliers are needed
+    for wrong in (np.zeros_like(mu), 0.9 * mu, 1.1 * mu, mu[::-1].copy(), -mu, np.eye(len(mu))[0]):
+        assert not cl.certify(problem, {"mu": wrong}, dict(best.duals)).holds(1e-2)
+
+
+def test_verdicts_that_cannot_be_are_refuted(instance):
+    for problem in (cl.ImprovedOrder(*instance), cl.GaussianField(*instance)):
+        refutes, data = problem.program.refutes, problem.program.data
+        assert "feasible" in refutes(data, cl.Status.INFEASIBLE) and "norm" in refutes(data, cl.Status.UNBOUNDED)
+        assert refutes(data, cl.Status.LIMIT) == ""
 
 
 def test_gaussian_field_has_no_form_but_a_route(instance):

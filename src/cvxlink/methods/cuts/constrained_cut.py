@@ -119,6 +119,23 @@ class ConstrainedCut:
         y, multiplier = small_cut((A + A.T) / 2, B, self.count, rounding)
         return V @ y, multiplier
 
+    def near(self, f: np.ndarray) -> tuple[np.ndarray, float]:
+        """Return the best cut in the span of given columns and those that satisfy the constraint most, and its λ.
+
+        Without the latter there may be none, where the threshold is close to the largest feasible one.
+        """
+        f = f if self.trivial is None else f - np.outer(self.trivial, self.trivial @ f)
+        return self.within(joined(self.satisfying, f))
+
+
+def joined(V: np.ndarray, more: np.ndarray) -> np.ndarray:
+    """Return an orthonormal basis of both spans; what is new by less than rounding is left out."""
+    more = more - V @ (V.T @ more)
+    more -= V @ (V.T @ more)
+    new, lengths, _ = np.linalg.svd(more, full_matrices=False)
+    new = new[:, lengths > 1e-9]
+    return np.hstack([V, new - V @ (V.T @ new)])
+
 
 def largest_satisfaction(Q: Any, trivial: np.ndarray | None, count: int) -> Pairs:
     """Return the largest eigenvalues of Q on the complement of the trivial cut, decreasing, and their eigenvectors."""

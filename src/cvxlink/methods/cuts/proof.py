@@ -28,13 +28,12 @@ def certify_cut(program: ConstrainedCut, point: Mapping[str, np.ndarray], duals:
     # What the two sides are made of: constraint matrices come in all sizes.
     size = k * abs(program.beta) + float(np.vdot(abs(f), abs(program.Q) @ abs(f)))
     violations["satisfaction"] = short / max(size, 1e-10 * norm_bound(program.Q), 1e-300)
-    feasible = max(violations.values()) <= 1e-12
+    upper = program.cost(f) if max(violations.values()) <= 1e-12 else _attained(program, f)
     return Certificate(
         program.cost(f),
         violations,
         lower_bound=bound,
-        # Feasible up to rounding is feasible.
-        upper_bound=program.cost(f) if feasible else None,
+        upper_bound=upper,  # feasible up to rounding is feasible
         basis=basis,
         conditions={f"constraint satisfaction, to be at least β = {program.beta:.6g}": program.satisfaction(f)},
         sensitivity=multiplier * short,
@@ -47,6 +46,15 @@ def _multiplier(duals: Mapping[str, Any]) -> float:
     if len(given) != 1:
         raise InvalidInput(f"the constraint 'satisfaction' has one multiplier, but {len(given)} were given")
     return max(0.0, -float(given[0])) if np.isfinite(given[0]) else 0.0
+
+
+def _attained(program: ConstrainedCut, f: np.ndarray) -> float | None:
+    """Return the cost of a feasible cut near the given one; None if there is none."""
+    near, _ = program.near(f)
+    size = program.count * abs(program.beta) + float(np.vdot(abs(near), abs(program.Q) @ abs(near)))
+    violations = program.violations({"f": near})
+    violations["satisfaction"] /= max(size, 1e-300)
+    return program.cost(near) if max(violations.values()) <= 1e-12 else None
 
 
 def _bound(program: ConstrainedCut, multiplier: float) -> tuple[float, str]:

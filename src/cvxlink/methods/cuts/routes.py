@@ -23,7 +23,7 @@ from ...errors import FormUnavailable
 from ...numerics.threads import threads_for
 from ...programs.status import Status
 from ...solvers.route import Attempt, Iteration, Route, Settings
-from .constrained_cut import ConstrainedCut
+from .constrained_cut import ConstrainedCut, joined
 from .generalised_eigenvectors import CLOSE, close_groups, generalised_eigenvectors
 from .stationary_cuts import StationaryCuts
 
@@ -55,7 +55,7 @@ class Exact(Route):
 
 def _searched(cut: ConstrainedCut, iteration: Iteration) -> tuple[np.ndarray, float]:
     """Return the best f and the best multiplier."""
-    V = _joined(cut.satisfying, cut.smallest(0.0, cut.count + SPARE)[1])
+    V = joined(cut.satisfying, cut.smallest(0.0, cut.count + SPARE)[1])
     least, bound, best = np.inf, -np.inf, (V[:, : cut.count], 0.0)
     while True:
         f, multiplier = cut.within(V)
@@ -69,16 +69,7 @@ def _searched(cut: ConstrainedCut, iteration: Iteration) -> tuple[np.ndarray, fl
         gap = max(least - bound, 0.0) / (1 + abs(least))
         if not iteration.goes_on(best, gap, f"cost {least:.10g}  bound {bound:.10g}  λ {multiplier:.4g}"):
             return best
-        V = _joined(V, vectors)
-
-
-def _joined(V: np.ndarray, more: np.ndarray) -> np.ndarray:
-    """Return an orthonormal basis of both spans; what is new by less than rounding is left out."""
-    more = more - V @ (V.T @ more)
-    more -= V @ (V.T @ more)
-    new, lengths, _ = np.linalg.svd(more, full_matrices=False)
-    new = new[:, lengths > 1e-9]
-    return np.hstack([V, new - V @ (V.T @ new)])
+        V = joined(V, vectors)
 
 
 class Cheapest(Route):

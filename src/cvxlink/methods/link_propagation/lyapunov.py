@@ -60,8 +60,9 @@ class Lyapunov:
 
     @property
     def high(self) -> float:
-        """A number that no eigenvalue of L exceeds."""
-        return min(2.0, norm_bound(self.L)) if self.is_contraction else norm_bound(self.L)
+        """A positive number that no eigenvalue of L exceeds."""
+        largest = norm_bound(self.L) or self.mu  # without edges, L is zero
+        return min(2.0, largest) if self.is_contraction else largest
 
     @property
     def pole(self) -> float:

@@ -49,8 +49,8 @@ class TwoSided(Springs):
 
     @property
     def high(self) -> float:
-        """A number that no eigenvalue of L exceeds."""
-        return self.largest_row
+        """A positive number that no eigenvalue of L exceeds."""
+        return self.largest_row or self.mu  # without edges, L is zero
 
     @property
     def pole(self) -> float:

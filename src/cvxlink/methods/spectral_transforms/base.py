@@ -68,7 +68,7 @@ class SpectralTransform(LinkedGraphProblem):
             eigenvalues, vectors = np.linalg.eigh((V.T @ V) ** 2)
             return np.sqrt(np.maximum(eigenvalues, 0))[:, None] * vectors.T
         products = np.where(i == j, 1.0, np.sqrt(2.0))[:, None] * small[i] * small[j]
-        return np.linalg.qr(products, mode="r") if len(i) > V.shape[1] else products
+        return np.asarray(np.linalg.qr(products, mode="r")) if len(i) > V.shape[1] else products
 
     def kernel_with(self, mu: np.ndarray) -> Congruence:
         """Return K(μ), kept as a product."""

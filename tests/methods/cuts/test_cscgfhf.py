@@ -1,0 +1,102 @@
+"""Stationary labelings: the bound from residuals, against all generalised eigenvectors by another way."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.linalg
+
+import cvxlink as cl
+from cvxlink.methods.cuts.stationary_bound import largest_agreement
+from helpers.graphs import path_graph, random_graph
+
+
+def ring(n: int) -> cl.Graph:
+    W = np.roll(np.eye(n), 1, axis=1)
+    return cl.Graph.from_affinity(W + W.T)
+
+
+def labelings(problem: cl.CSCGFHF) -> tuple[np.ndarray, np.ndarray]:
+    """Return rates and unit labelings from the pencil Lf = λQf of the whole space, by the QZ algorithm."""
+    rates, F = scipy.linalg.eig(problem.graph.laplacian().toarray(), problem.Q)
+    kept = np.isfinite(rates) & (abs(rates) > 1e-8) & (abs(rates) < 1e8) & (abs(rates.imag) < 1e-9)
+    F = F[:, kept].real
+    return rates[kept].real, F / np.linalg.norm(F, axis=0)
+
+
+def some_labels(rng, n: int, k: int) -> np.ndarray:
+    labels = np.full(n, -1)
+    labels[rng.permutation(n)[: 2 * k]] = np.arange(2 * k) % k
+    return labels
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_nothing_stationary_agrees_more_than_the_bound(seed):
+    rng = np.random.default_rng(seed)
+    k = 2 + seed % 2
+    problem = cl.CSCGFHF(random_graph(9, rng), some_labels(rng, 9, k), sigma=2.0)
+    solution = problem.solve()
+    certificate = solution.certificate
+    rates, F = labelings(problem)
+    agreement = np.sort(np.einsum("ij,ij->j", F, problem.Q @ F))[::-1]
+    assert solution.value == pytest.approx(agreement[: k - 1].sum(), abs=1e-7)
+    assert solution.value <= certificate.upper_bound <= solution.value + 1e-6
+    assert certificate.holds(1e-6) and "residuals" in certificate.basis
+
+
+def test_a_labeling_that_is_stationary_but_not_the_best_never_holds():
+    rng = np.random.default_rng(3)
+    problem = cl.CSCGFHF(random_graph(9, rng), some_labels(rng, 9, 2), sigma=2.0)
+    best = problem.solve().value
+    for rate, f in zip(*(part.T for part in labelings(problem)), strict=True):
+        certificate = cl.certify(problem, {"f": f[:, None], "rates": np.array([rate])}, {})
+        assert certificate.holds(1e-4) == (certificate.value > best - 1e-6)
+
+
+def test_a_labeling_that_agrees_more_but_is_not_stationary_never_holds():
+    rng = np.random.default_rng(4)
+    problem = cl.CSCGFHF(random_graph(9, rng), some_labels(rng, 9, 2))
+    solution = problem.solve()
+    f = np.linalg.eigh(problem.Q)[1][:, -2]
+    rate = float(f @ problem.graph.laplacian() @ f) / float(f @ problem.Q @ f)
+    assert not cl.certify(problem, {"f": f[:, None], "rates": np.array([rate])}, {}).holds(1e-2)
+    near = solution.values["f"][:, 0] + 0.02 * f
+    near = near[:, None] / np.linalg.norm(near)
+    assert not cl.certify(problem, {"f": near, "rates": solution.values["rates"]}, {}).holds(1e-4)
+    assert not cl.certify(problem, {"f": 0 * near, "rates": solution.values["rates"]}, {}).holds(0.1)
+
+
+def test_of_a_multiple_eigenvalue_the_combination_that_agrees_most_is_taken():
+    # Symmetric under exchanging 3 with 4 and 5 with 6: with k = 4 the ring turns labels into one another, so that
+    # eigenvalues are double. Whatever basis LAPACK returns, no unit combination of stationary labelings agrees more.
+    problem = cl.CSCGFHF(ring(8), [0, -1, 1, -1, 2, -1, 3, -1])
+    solution = problem.solve()
+    assert solution.certificate.holds(1e-8)
+    rng = np.random.default_rng(0)
+    rates, F = labelings(problem)
+    for rate in rates:
+        same = F[:, abs(rates - rate) < 1e-6 * rate]
+        combined = same @ rng.standard_normal((same.shape[1], 300))
+        combined /= np.linalg.norm(combined, axis=0)
+        agreement = np.einsum("ij,ij->j", combined, problem.Q @ combined)
+        assert agreement.max() <= solution.certificate.upper_bound
+
+
+def test_two_labelled_points():
+    # L̄ = [[1, −1], [−1, 1]], Q = [[1, q], [q, 1]] scaled: the only stationary labeling is (1, −1)/√2.
+    problem = cl.CSCGFHF(path_graph(2), [0, 1])
+    q = problem.Q[0, 1] / problem.Q[0, 0]
+    solution = problem.solve()
+    np.testing.assert_allclose(abs(solution.values["f"]).ravel(), np.sqrt(0.5), rtol=1e-12)
+    assert solution.value == pytest.approx((1 - q) / (1 + q), rel=1e-12)
+    assert solution.certificate.upper_bound == pytest.approx(solution.value, abs=1e-12)
+
+
+def test_components_that_hardly_hang_together_have_no_bound_instead_of_a_wrong_one():
+    W = np.kron(np.eye(2), np.ones((4, 4)) - np.eye(4))
+    W[0, 7] = W[7, 0] = 1e-18
+    problem = cl.CSCGFHF(cl.Graph.from_affinity(W), [0, -1, -1, -1, -1, -1, -1, 1])
+    bound, why = largest_agreement(problem.program.data)
+    assert np.isinf(bound) and "double precision" in why
+    solution = problem.solve(strict=False)
+    assert solution.certificate is None or not solution.certificate.has_bound
