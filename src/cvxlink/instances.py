@@ -23,12 +23,15 @@ from .engine.problem import Problem
 from .engine.solution import Solution
 from .errors import CvxlinkError, InvalidFile, InvalidInput
 from .model.tables import Table
+from .numerics.checks import as_path, as_positive, as_real, as_text, shown
 
 # By how much a certified bound may miss the reference because of rounding, relative to 1 + |value|.
 ROUNDING = 1e-8
 VERIFY_SECONDS = 120.0
 # Up to this many points an instance is small: every solver is tried on it.
 SMALL = 40
+# A longer name is not searched for similar ones.
+LONGEST_NAME = 100
 
 KEYS = {"title", "formulation", "why", "data", "graph", "kernel", "links", "labels", "parameters", "reference"}
 REFERENCE_KEYS = {"value", "tolerance", "proof", "by", "solvers"}
@@ -45,18 +48,18 @@ def names(where: Path | str | None = None) -> list[str]:
     """Return the names of the instances, of the library or of a folder of your own."""
     found = sorted(path.stem for path in _folder(where).glob("*.toml") if path.is_file())
     if not found:
-        raise InvalidInput(f"there are no instances, files named *.toml, in {_folder(where)}")
+        raise InvalidInput(f"there are no instances, files named *.toml, in {shown(str(_folder(where)))}", "where")
     return found
 
 
 def load(name: str, where: Path | str | None = None) -> Instance:
     """Return an instance by its name."""
-    path = _folder(where) / f"{name}.toml"
-    if not path.is_file():
-        near = [other for other in get_close_matches(str(name), names(where), 1) if other != name]
+    known = names(where)
+    if as_text(name, "name") not in known:
+        near = get_close_matches(name[:LONGEST_NAME], known, 1)
         hint = f"; did you mean {near[0]!r}?" if near else "; `cvxlink problems list` shows them"
-        raise InvalidInput(f"there is no instance {name!r}{hint}")
-    return Instance.read(path)
+        raise InvalidInput(f"there is no instance {shown(name)}{hint}", "name")
+    return Instance.read(_folder(where) / f"{name}.toml")
 
 
 def instances(where: Path | str | None = None) -> InstanceTable:
@@ -65,9 +68,9 @@ def instances(where: Path | str | None = None) -> InstanceTable:
 
 
 def _folder(where: Path | str | None) -> Path:
-    path = folder() if where is None else Path(where)
+    path = folder() if where is None else as_path(where, "where")
     if not path.is_dir():
-        raise InvalidInput(f"there is no folder {path}")
+        raise InvalidInput(f"there is no folder {shown(str(path))}", "where")
     return path
 
 
@@ -97,6 +100,7 @@ class Reference:
 
     def off(self, value: float) -> float:
         """Return how far a value is from the optimum, relative to ``1 + |optimum|``."""
+        value = as_real(value, "value")
         return abs(value - self.value) / (1 + abs(self.value))
 
 
@@ -114,6 +118,7 @@ class Instance:
     @classmethod
     def read(cls, path: Path) -> Instance:
         """Read a file; a key that is misspelt or missing is named."""
+        path = as_path(path)
         try:
             content = tomllib.loads(path.read_text(encoding="utf-8"))
         except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
@@ -361,13 +366,17 @@ def verify(
     An instance holds if an answer that is certified to its tolerance agrees with the reference, the reference lies
     between the certified bounds, and, where it rests on solvers, each of them finds it too.
     """
-    wanted = names(where) if which is None else list(which)
+    time_limit = as_positive(time_limit, "time_limit")
+    if which is not None and (isinstance(which, str) or not isinstance(which, Sequence)):
+        raise InvalidInput.about("which", f"must be a list of names, or None for all, not {shown(which)}")
+    wanted = names(where) if which is None else [as_text(name, "which") for name in which]
     with ThreadPoolExecutor(2) as pool:
         yield from pool.map(lambda name: prove(name, where, time_limit), wanted)
 
 
 def prove(name: str, where: Path | str | None = None, time_limit: float = VERIFY_SECONDS) -> Verdict:
     """Prove one instance again; the verdict says what goes wrong."""
+    name, time_limit = as_text(name, "name"), as_positive(time_limit, "time_limit")
     began = perf_counter()
     solution = None
     try:

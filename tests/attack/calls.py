@@ -48,8 +48,8 @@ OUTCOMES = (
 DOCUMENTED: dict[str, tuple[type[Exception], ...]] = {
     "ConstrainedClustering": (ValueError, TypeError, NotFittedError),
 }
-# Arguments go by other names in a message where one argument is checked against another, or holds another.
-ALSO_CALLED: dict[str, tuple[str, ...]] = {}
+# A formulation hands its variables on to terms, which call them by names of their own.
+ALSO_CALLED: dict[str, tuple[str, ...]] = {"A": ("F", "K"), "X": ("K",), "f": ("F",), "M": ("K",)}
 
 
 class _TooLong(BaseException):

@@ -15,7 +15,17 @@ import scipy.sparse as sp
 
 import cvxlink as cl
 from cvxlink.data.growing_graph import GrowingGraph
-from cvxlink.solvers.interior_point import InteriorPoint
+
+
+class SomeRoute(cl.Route):
+    """A route as users write them; what they do with the data is their own affair."""
+
+    name, why = "some", "it is there"
+
+    def run(self, data: Any, settings: cl.Settings) -> cl.Attempt:
+        """Give up."""
+        return cl.Attempt(cl.Status.ERROR, "it gave up")
+
 
 class Small:
     """Eight points in two groups, and what can be made of them."""
@@ -252,7 +262,6 @@ particular(n_links=lambda: [2, 4], methods=lambda: ["KP"], X=lambda: SMALL.graph
 particular(labels=lambda: None)("Links.to_labels", "plotting.plot_affinity")
 particular(point=lambda: {"f": np.full((8, 2), 0.5)})("SpecialProgram.value", "SpecialProgram.violations")
 particular(mu=lambda: np.ones(8))("SpectralTransform.kernel_with")
-particular(data=lambda: cl.Contraction().apply(SMALL.problem).program.linear_sdp())("Route.run")
 particular(program=lambda: cl.KP(SMALL.graph, SMALL.links).program.linear_sdp())("Elimination.reduce")
 particular(program=lambda: replace(SMALL.sdp, C=SMALL.sdp.C * 1e6))("Scaling.reduce")
 particular(values=lambda: {"K": np.eye(6)}, duals=lambda: _reduced_duals())("Lift.point")
@@ -274,7 +283,7 @@ EXAMPLES: dict[str, Callable[[], Any]] = {
     "Lift": lambda: cl.Contraction().apply(SMALL.problem).lift,
     "Plan": lambda: SMALL.solution.plan,
     "Reduced": lambda: cl.Contraction().apply(SMALL.problem),
-    "Route": InteriorPoint,
+    "Route": SomeRoute,
     "Solution": lambda: SMALL.solution,
     "SpecialProgram": lambda: cl.GFHF(SMALL.graph, SMALL.labels).program,
 }

@@ -16,6 +16,7 @@ import cvxpy as cp
 import numpy as np
 
 from ..errors import InfeasibleProblem, InvalidFile, InvalidInput, SolverUnavailable
+from ..numerics.checks import as_flag, as_path, shown
 from ..programs.status import DEFAULT_ACCURACY
 from ..solvers.executables import ELIMINATED, ConeProgramSolver, unpacked
 from ..solvers.files.cbf import write_cbf
@@ -23,7 +24,7 @@ from ..solvers.files.cone_program import ConeProgram, Eliminated
 from ..solvers.files.sdpa import Result, read_result, write_sdpa
 from ..solvers.through_cvxpy import LARGEST_SQUARE, RawResult, interpreted, order_of_quadratic_terms
 from .formulation import Formulation
-from .options import Options
+from .options import Options, as_accuracy
 from .plan import Plan, make_plan
 from .solution import Solution
 from .solve import finished
@@ -48,7 +49,7 @@ def export(problem: Formulation, path: Any, form: str | None = None, presolve: b
         WRITERS[suffix](compiled.eliminated.program, path)
         _lift(path).write_bytes(remembered)
     except OSError as error:
-        raise InvalidInput(f"{path} cannot be written: {error.strerror}; choose another path") from error
+        raise InvalidInput(f"{path} cannot be written: {error.strerror}; choose another path", "path") from error
     return path
 
 
@@ -66,8 +67,9 @@ def bring_back(program: Any, result: Any, accuracy: float | None = DEFAULT_ACCUR
     accuracy, strict
         As in :meth:`cvxlink.Problem.solve`.
     """
-    path, result = as_path(program), as_path(result)
-    format_of(path)
+    path, result = as_path(program, "program"), as_path(result, "result")
+    accuracy, strict = as_accuracy(accuracy), as_flag(strict, "strict")
+    format_of(path, "program")
     try:
         digest, problem, form, presolve = pickle.loads(_lift(path).read_bytes())
     except FileNotFoundError:
@@ -86,20 +88,13 @@ def bring_back(program: Any, result: Any, accuracy: float | None = DEFAULT_ACCUR
     return compiled.solution(found, result, accuracy, strict)
 
 
-def as_path(given: Any) -> Path:
-    """Return a path, or raise if it is not one."""
-    try:
-        return Path(given)
-    except TypeError:
-        raise InvalidInput(f"expected a path, not {given!r}") from None
-
-
-def format_of(path: Path) -> str:
+def format_of(path: Path, argument: str = "path") -> str:
     """Return the suffix that determines the format of a program."""
     for suffix in WRITERS:
         if path.name.endswith(suffix):
             return suffix
-    raise InvalidInput(f"{path.name}: the name of a program file must be {' or '.join('*' + end for end in WRITERS)}")
+    endings = " or ".join("*" + end for end in WRITERS)
+    raise InvalidInput(f"{shown(path.name)}: the name of a program file must be {endings}", argument)
 
 
 def _lift(path: Path) -> Path:

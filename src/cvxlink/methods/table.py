@@ -18,6 +18,7 @@ from ..engine.plan import all_routes
 from ..engine.problem import Problem
 from ..errors import InvalidInput
 from ..model.tables import Table, same_name
+from ..numerics.checks import as_count, as_instance, shown
 from . import METHODS
 
 PACKAGE = __name__.split(".")[0]
@@ -68,6 +69,9 @@ class Method:
 
         ``options`` are fields of the formulation, ``mu=0.2`` for SRCP; the others keep their defaults.
         """
+        as_instance(graph, Graph, "graph", "a Graph")
+        as_instance(links, Links, "links", "a Links object")
+        as_count(n_clusters, "n_clusters")
         unknown = [name for name in options if name not in self.options]
         if unknown:
             known = f"it has {', '.join(self.options)}" if self.options else "it has none"
@@ -125,7 +129,8 @@ def method(which: Any) -> Method:
     if name is not None:
         return Method.of(candidates[name])
     raise InvalidInput(
-        f"there is no method {which!r}; there are {', '.join(candidates)}, and any subclass of cvxlink.Problem"
+        f"there is no method {shown(which)}; there are {', '.join(candidates)}, and any subclass of cvxlink.Problem",
+        "method",
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from ..data.links import Links
 from ..engine.learnt_kernel import LearntKernel
 from ..errors import InvalidInput
+from ..numerics.checks import as_instance, as_path, shown
 from .canvas import legend_beside, matplotlib
 from .kernels import MOST_POINTS, as_learnt, has_kernel, plot_affinity, plot_kernel
 from .points import broken_links, draw_broken, plot_clusters, plot_embedding, plot_links, projected
@@ -29,8 +30,10 @@ def save_overview(path: str | Path, X: Any, links: Links | None, K: Any, labels:
     labels : labels
         The clusters.
     """
-    new_figure = matplotlib("figure").Figure
+    path, new_figure = as_path(path), matplotlib("figure").Figure
     learnt, points = as_learnt(K), projected(X)
+    if links is not None:
+        as_instance(links, Links, "links", f"None or Links({len(points)}, must=…, cannot=…)")
     links = Links(len(points)) if links is None else links
     middle = _middle(learnt, len(points))
     figure = new_figure(figsize=(15.5 if middle else 10.5, 4.4), layout="constrained")
@@ -43,7 +46,7 @@ def save_overview(path: str | Path, X: Any, links: Links | None, K: Any, labels:
     draw_broken(right, points, broken)
     legend_beside(right)
     right.set_title(f"clusters, {len(broken)} of {len(links)} links broken" if len(links) else "clusters")
-    return _saved(figure, Path(path))
+    return _saved(figure, path)
 
 
 def _middle(learnt: LearntKernel, n: int) -> str:
@@ -70,5 +73,5 @@ def _saved(figure: Any, path: Path) -> Path:
     try:
         figure.savefig(path, dpi=130)
     except (OSError, ValueError) as error:
-        raise InvalidInput(f"the picture cannot be saved as {path}: {error}") from error
+        raise InvalidInput(f"the picture cannot be saved as {shown(str(path))}: {error}", "path") from error
     return path

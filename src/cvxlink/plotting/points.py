@@ -11,7 +11,7 @@ from sklearn.decomposition import PCA
 from ..data.links import Links
 from ..engine.learnt_kernel import LearntKernel
 from ..errors import InvalidInput
-from ..numerics.checks import as_labels, as_points, is_known
+from ..numerics.checks import as_labels, as_points, is_known, shown
 from .canvas import CANNOT, MUST, UNKNOWN, axes, bare, cluster_style, legend_beside, matplotlib
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def plot_embedding(
     title : str
     """
     if not isinstance(solution, LearntKernel):
-        raise InvalidInput(f"plot_embedding takes a solution, not {type(solution).__name__}; for points: plot_clusters")
+        raise InvalidInput.about("solution", f"must be a solution, not {shown(solution)}; for points: plot_clusters")
     embedding = solution.embedding
     ax = _draw(Plane.of(embedding), labels, links, axes(ax), title)
     if embedding.shape[1] > 1:
@@ -139,8 +139,9 @@ def draw_broken(ax: Any, points: np.ndarray, broken: Links) -> None:
 def _draw(plane: Plane, labels: Any, links: Links | None, ax: Any, title: str) -> Any:
     points = plane.points
     if links is not None and (not isinstance(links, Links) or links.n != len(points)):
-        what = f"the links are on {links.n}" if isinstance(links, Links) else f"links are a {type(links).__name__}"
-        raise InvalidInput(f"there are {len(points)} points, but {what}; give Links({len(points)}, must=…, cannot=…)")
+        what = f"the links are on {links.n}" if isinstance(links, Links) else f"links are {shown(links)}"
+        how = f"give Links({len(points)}, must=…, cannot=…)"
+        raise InvalidInput(f"there are {len(points)} points, but {what}; {how}", "links")
     _scatter(ax, points, labels)
     if links is not None:
         broken = Links(links.n) if labels is None else broken_links(links, labels)
