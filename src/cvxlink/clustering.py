@@ -38,7 +38,7 @@ def places(k: int, kernel: np.ndarray | None = None, factor: np.ndarray | None =
         raise InvalidInput("give either kernel or factor", "kernel")
     k = as_count(k, "k")
     if factor is None:
-        K: Matrix = as_square(kernel, "kernel")
+        K: Matrix = as_square(real_array(kernel, "kernel"), "kernel")
     else:
         factor = finite_array(factor, "factor", (None, None))
         K = Congruence(factor, np.eye(factor.shape[1]))
@@ -81,7 +81,7 @@ def kernel_factor(K: Matrix, tolerance: float = 1e-10) -> np.ndarray:
         with threads_for(B.shape[1]):
             vectors, lengths, _ = np.linalg.svd(B, full_matrices=False)
         return vectors * lengths
-    K = as_square(K, "K")
+    K = as_square(real_array(K, "K"), "K")
     with threads_for(len(K)):
         eigenvalues, vectors = scipy.linalg.eigh((K + K.T) / 2)
     keep = eigenvalues > tolerance * max(eigenvalues[-1], 0.0)

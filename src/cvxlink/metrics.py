@@ -18,7 +18,10 @@ def _both(y: Any, labels: Any) -> tuple[np.ndarray, np.ndarray]:
     y = as_labels(y, argument="y")
     if not len(y):
         raise InvalidInput("there are no points to score; y must hold at least one class", "y")
-    return y, as_labels(labels, len(y))
+    labels = as_labels(labels)
+    if len(labels) != len(y):
+        raise InvalidInput(f"there are {len(labels)} labels, but y has {len(y)} points", "labels")
+    return y, labels
 
 
 def _check_links(links: Any, n: int) -> None:

@@ -105,14 +105,14 @@ def smoothness(K: Any, L: Any, symbol: str = "L") -> Any:
     ``symbol`` is how L is printed.
     """
     K, symbol = as_square_expression(K, "K"), as_text(symbol, "symbol")
-    L = as_matrix(L, "L", K.shape)
+    L = as_matrix(L, "L", K.shape, because=_like(K, "K"))
     return stands_for(inner_product(L, K), rf"\langle {symbol}, @ \rangle", K)
 
 
 def distortion(X: Any, K: Any, symbol: str = "K") -> Any:
     r""":math:`\langle K, I - X \rangle`: squared distances to cluster centres, for the projection X of a clustering."""
     X, symbol = as_square_expression(X, "X"), as_text(symbol, "symbol")
-    K = finite_array(K, "K", X.shape)
+    K = finite_array(K, "K", X.shape, because=_like(X, "X"))
     return stands_for(float(np.trace(K)) - inner_product(K, X), rf"\langle {symbol}, I - @ \rangle", X)
 
 
@@ -155,10 +155,11 @@ def squared_links(K: Any, links: Links, weight: Any = 1.0) -> Any:
 def fitted_products(M: Any, U: np.ndarray, pairs: np.ndarray, targets: np.ndarray, weight: Any = 1.0) -> Any:
     r""":math:`\sum_{ij} w_{ij} (u_i^\top M u_j - t_{ij})^2` over pairs: row products of U should equal t."""
     M = as_square_expression(M, "M")
-    u = finite_array(U, "U", (None, M.shape[0]))
+    u = finite_array(U, "U", (None, M.shape[0]), because=_like(M, "M"))
     i, j = _as_pairs(pairs, len(u)).T
     targets, weight = (
-        as_coefficients(values, name, (len(i),)) for values, name in ((targets, "targets"), (weight, "weight"))
+        as_coefficients(values, name, (len(i),), f"there are {len(i)} pairs")
+        for values, name in ((targets, "targets"), (weight, "weight"))
     )
     found = cp.sum(cp.multiply(u[i] @ M, u[j]), axis=1)
     tex = r"\sum_{ij} w_{ij} (u_i^\top @ u_j - t_{ij})^2"
@@ -168,7 +169,10 @@ def fitted_products(M: Any, U: np.ndarray, pairs: np.ndarray, targets: np.ndarra
 def divergence(K: Any, prior: np.ndarray, inverse: np.ndarray, symbol: str = "P") -> Any:
     r""":math:`-\log |K|/|P| + \operatorname{tr}(P^{-1} K)`: twice the divergence of K from the prior P, plus n."""
     K, symbol = as_square_expression(K, "K"), as_text(symbol, "symbol")
-    prior, inverse = (finite_array(matrix, name, K.shape) for matrix, name in ((prior, "prior"), (inverse, "inverse")))
+    prior, inverse = (
+        finite_array(matrix, name, K.shape, because=_like(K, "K"))
+        for matrix, name in ((prior, "prior"), (inverse, "inverse"))
+    )
     sign, log_prior = np.linalg.slogdet(prior)
     if sign <= 0 or not np.isfinite(log_prior):
         raise InvalidInput.about("prior", "must be positive definite; add a multiple of the identity")
@@ -199,7 +203,7 @@ def entropy_penalty(M: Any) -> Any:
 def fit(F: Any, Y: Any, symbol: str = "Y") -> Any:
     r""":math:`\|F - Y\|^2`: F should be close to Y."""
     F, symbol = as_expression(F, "F"), as_text(symbol, "symbol")
-    Y = as_coefficients(Y, "Y", F.shape)
+    Y = as_coefficients(Y, "Y", F.shape, _like(F, "F"))
     return stands_for(cp.sum_squares(F - Y), rf"\|@ - {symbol}\|^2", F)
 
 
@@ -225,7 +229,7 @@ def smooth_on_both_sides(F: Any, R: Any, symbol: str = "L") -> Any:
 def quadratic_form(f: Any, A: Any, symbol: str = "A") -> Any:
     r""":math:`\operatorname{tr}(f^\top A f)`, for any symmetric A: not convex unless A is semidefinite."""
     f, symbol = as_expression(f, "f", (None,), (None, None)), as_text(symbol, "symbol")
-    A = as_matrix(A, "A", (f.shape[0], f.shape[0]))
+    A = as_matrix(A, "A", (f.shape[0], f.shape[0]), because=_like(f, "f"))
     return stands_for(cp.sum(cp.multiply(f, A @ f)), _traced(f, rf"@^\top {symbol} @"), f)
 
 
@@ -259,7 +263,10 @@ def must_links_together(K: Any, links: Links) -> Any:
 def must_distances_at_most(K: Any, links: Links, bound: Any, symbol: str = r"\alpha_{ij}") -> Any:
     """K_ii + K_jj − 2K_ij ≤ α on 𝓜: a bound on squared distances, one for all links or one per link."""
     i, j = _pairs(K, links, "must").T
-    bound, symbol = as_coefficients(bound, "bound", i.shape), as_text(symbol, "symbol")
+    bound, symbol = (
+        as_coefficients(bound, "bound", i.shape, f"there are {len(i)} such links"),
+        as_text(symbol, "symbol"),
+    )
     tex = rf"@_{{ii}} + @_{{jj}} - 2 @_{{ij}} \le {symbol} \quad (i,j) \in \mathcal{{M}}"
     return stands_for(at_most(squared_distances(K, i, j), bound), tex, K)
 
@@ -267,7 +274,10 @@ def must_distances_at_most(K: Any, links: Links, bound: Any, symbol: str = r"\al
 def cannot_sums_at_most(K: Any, links: Links, bound: Any, symbol: str = r"\beta_{ij}") -> Any:
     """K_ii + K_jj + 2K_ij ≤ β on 𝓒: images are nearly opposite; one bound for all links or one per link."""
     i, j = _pairs(K, links, "cannot").T
-    bound, symbol = as_coefficients(bound, "bound", i.shape), as_text(symbol, "symbol")
+    bound, symbol = (
+        as_coefficients(bound, "bound", i.shape, f"there are {len(i)} such links"),
+        as_text(symbol, "symbol"),
+    )
     tex = rf"@_{{ii}} + @_{{jj}} + 2 @_{{ij}} \le {symbol} \quad (i,j) \in \mathcal{{C}}"
     return stands_for(at_most(squared_distances(K, i, j, sign=-1.0), bound), tex, K)
 
@@ -321,8 +331,13 @@ def given_rows(f: Any, points: np.ndarray, values: np.ndarray) -> Any:
     """f_l = y_l: given rows for some points."""
     f = as_expression(f, "f", (None,), (None, None))
     points = _as_points(points, f.shape[0])
-    values = as_coefficients(values, "values", (len(points), *f.shape[1:]))
+    because = f"{_like(f, 'f')}, and there are {len(points)} points"
+    values = as_coefficients(values, "values", (len(points), *f.shape[1:]), because)
     return stands_for(f[points] == values, r"@_l = y_l", f)
+
+
+def _like(expression: Any, name: str) -> str:
+    return f"{name} has the shape {expression.shape}"
 
 
 def _traced(f: Any, form: str) -> str:
@@ -356,7 +371,7 @@ def _on_graph(F: Any, R: Any, symbol: Any, square: bool = False) -> tuple[Any, A
     """Return values on the points of a graph, and its incidence matrix."""
     as_text(symbol, "symbol")
     F = as_square_expression(F, "F") if square else as_expression(F, "F", (None,), (None, None))
-    return F, as_matrix(R, "R", (None, F.shape[0]))
+    return F, as_matrix(R, "R", (None, F.shape[0]), because=_like(F, "F"))
 
 
 def _weighted(K: Any, links: Links, kind: str, weight: Any) -> tuple[np.ndarray, Any]:

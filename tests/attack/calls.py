@@ -50,6 +50,8 @@ DOCUMENTED: dict[str, tuple[type[Exception], ...]] = {
 }
 # A formulation hands its variables on to terms, which call them by names of their own.
 ALSO_CALLED: dict[str, tuple[str, ...]] = {"A": ("F", "K"), "X": ("K",), "f": ("F",), "M": ("K",)}
+# Not wrong at all, and documented to take a second or two for every installed solver.
+RIGHT_AND_SLOW = {("solvers", "check", "True"), ("solvers", "check", "np.True_")}
 
 
 class _TooLong(BaseException):
@@ -63,6 +65,8 @@ def attack(rng: np.random.Generator, folder: Path) -> list[Finding]:
     count = 2 if len(door.parameters) > 1 and rng.random() < 0.1 else 1
     names = [str(name) for name in rng.choice(list(door.parameters), count, replace=False)]
     wrong = [list(CATALOGUE)[rng.integers(len(CATALOGUE))] for _ in names]
+    if any((door.name, name, value) in RIGHT_AND_SLOW for name, value in zip(names, wrong, strict=True)):
+        return []
     return played(door, dict(zip(names, wrong, strict=True)), folder)
 
 

@@ -167,7 +167,7 @@ class _Walk:
             return None
         if name in ("objective", "constraints"):
             return receiver.variables()
-        if name == "learnt":
+        if name in ("learnt", "answer"):
             return {"values": receiver.solve().values}
         if name == "point_from":
             form, program = next(iter({**receiver.equivalents, receiver.about.form: receiver}.items()))

@@ -1,4 +1,4 @@
-"""A catalogue of values that are wrong for most arguments. Each entry makes a new one, as some are used up by a call."""
+"""A catalogue of values that are wrong for most arguments. Each entry makes a new one, as a call may use it up."""
 
 from __future__ import annotations
 
@@ -43,6 +43,15 @@ class RaisingNumber(float):
 
     def __float__(self) -> float:
         raise RuntimeError("there is no number")
+
+
+class RaisingInteger(int):
+    """A whole number that cannot be read."""
+
+    def __int__(self) -> int:
+        raise RuntimeError("there is no number")
+
+    __index__ = __int__
 
 
 class RaisingLength(list):
@@ -140,6 +149,7 @@ SIMPLE: dict[str, Callable[[], Any]] = {
     "Unhelpful()": Unhelpful,
     "RaisingArray()": RaisingArray,
     "RaisingNumber()": lambda: RaisingNumber(1.0),
+    "RaisingInteger()": lambda: RaisingInteger(2),
     "RaisingLength()": lambda: RaisingLength([1, 2]),
     "RaisingItems()": lambda: RaisingItems([1, 2]),
     "nested list": lambda: _nested(list),
@@ -168,6 +178,7 @@ NUMBERS: dict[str, Callable[[], Any]] = {
     "np.longdouble": lambda: np.longdouble(10) ** 400,
     "np.nan": lambda: np.float64(np.nan),
     "np.datetime64": lambda: np.datetime64("2020-01-01"),
+    "np.timedelta64": lambda: np.timedelta64(3, "s"),
     "np.complex64": lambda: np.complex64(1j),
 }
 STRINGS: dict[str, Callable[[], Any]] = {

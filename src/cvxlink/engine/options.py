@@ -98,7 +98,8 @@ class Options:
         for name in ("presolve", "isolate", "strict", "verbose"):
             as_flag(getattr(self, name), name)
         for name in ("solver", "form", "route"):
-            self._require(isinstance(getattr(self, name), str | None), name, "a name or None")
+            value = getattr(self, name)
+            self._require(value is None or (isinstance(value, str) and value != ""), name, "a name or None")
         require_random_state(self.random_state)
         self._require(self.progress is None or callable(self.progress), "progress", "a function that takes a Progress")
         if self.time_limit is not None:

@@ -98,8 +98,8 @@ class LabelledProblem(Problem):
         name = type(self).__name__
         if not isinstance(self.graph, Graph):
             raise InvalidInput(
-                f"{name} takes a Graph and labels: {name}(Graph.knn(X), labels), -1 for unknown; graph must be a Graph, "
-                f"not {shown(self.graph)}",
+                f"{name} takes a Graph and labels: {name}(Graph.knn(X), labels), -1 for unknown; graph must be a "
+                f"Graph, not {shown(self.graph)}",
                 "graph",
             )
         if isinstance(self.labels, Links):

@@ -118,7 +118,7 @@ def methods() -> MethodTable:
     return MethodTable(rows)
 
 
-def method(which: Any) -> Method:
+def method(which: Any, argument: str = "method") -> Method:
     """Return a method by its name, in capitals or not, or by its class."""
     if isinstance(which, Method):
         return which
@@ -130,7 +130,7 @@ def method(which: Any) -> Method:
         return Method.of(candidates[name])
     raise InvalidInput(
         f"there is no method {shown(which)}; there are {', '.join(candidates)}, and any subclass of cvxlink.Problem",
-        "method",
+        argument,
     )
 
 

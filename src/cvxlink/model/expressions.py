@@ -33,15 +33,18 @@ def as_square_expression(value: Any, name: str) -> cp.Expression:
     return expression
 
 
-def as_coefficients(value: Any, name: str, shape: tuple[int, ...]) -> Any:
-    """Return numbers of a given shape, or one for all: an array, a sparse matrix, or an expression of CVXPY."""
+def as_coefficients(value: Any, name: str, shape: tuple[int, ...], because: str) -> Any:
+    """Return numbers of a given shape, or one for all: an array, a sparse matrix, or an expression of CVXPY.
+
+    ``because`` says in messages why they have to be of that shape.
+    """
     if isinstance(value, cp.Expression):
         return as_expression(value, name, shape, ())
-    if sp.issparse(value) and len(shape) == 2:
-        return as_matrix(value, name, shape)
-    array = real_array(value, name)
+    array = as_matrix(value, name, (None, None)) if sp.issparse(value) else real_array(value, name)
     if array.shape not in (shape, ()):
-        raise InvalidInput.about(name, f"must be {_said((shape, ()))}; its shape is {array.shape}")
+        raise InvalidInput.about(name, f"must be {_said((shape, ()))}, because {because}; its shape is {array.shape}")
+    if sp.issparse(array):
+        return array
     if not np.isfinite(array).all():
         raise InvalidInput.about(name, "has NaN or infinite entries; remove them first")
     return array

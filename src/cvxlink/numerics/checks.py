@@ -21,6 +21,9 @@ MOST_REPEATS = 100_000
 # A dense matrix with more entries than this takes more than 8 GB.
 MOST_ENTRIES = 10**9
 
+# Python and numpy count these among the numbers.
+NOT_NUMBERS = (bool, np.bool_, np.timedelta64)
+
 T = TypeVar("T")
 
 
@@ -85,20 +88,27 @@ def real_array(values: Any, name: str, argument: str | None = None) -> np.ndarra
     raise InvalidInput(f"{name} holds dates or durations; give numbers", argument)
 
 
-def finite_array(values: Any, name: str, shape: tuple[int | None, ...], argument: str | None = None) -> np.ndarray:
-    """Return an array of finite numbers of a given shape, in which None stands for any length."""
+def finite_array(
+    values: Any, name: str, shape: tuple[int | None, ...], argument: str | None = None, because: str = ""
+) -> np.ndarray:
+    """Return an array of finite numbers of a given shape, in which None stands for any length.
+
+    ``because`` says in messages why it has to be that shape.
+    """
     array = real_array(values, name, argument)
-    _require_shape(array.shape, shape, name, argument)
+    _require_shape(array.shape, shape, name, argument, because)
     if not np.isfinite(array).all():
         raise InvalidInput(f"{name} has NaN or infinite entries; remove them first", argument or name)
     return array
 
 
-def as_matrix(values: Any, name: str, shape: tuple[int | None, int | None], argument: str | None = None) -> Any:
+def as_matrix(
+    values: Any, name: str, shape: tuple[int | None, int | None], argument: str | None = None, because: str = ""
+) -> Any:
     """Return a matrix of finite real numbers of a given shape, as a CSR array if it is sparse."""
     if not issparse(values):
-        return finite_array(values, name, shape, argument)
-    _require_shape(values.shape, shape, name, argument)
+        return finite_array(values, name, shape, argument, because)
+    _require_shape(values.shape, shape, name, argument, because)
     if values.dtype.kind not in "biuf":
         raise InvalidInput(f"{name} must hold real numbers, not {values.dtype}", argument or name)
     matrix = csr_array(values, dtype=float)
@@ -115,11 +125,14 @@ def as_square(values: Any, name: str, argument: str | None = None) -> Any:
     return matrix
 
 
-def _require_shape(found: tuple[int, ...], wanted: tuple[int | None, ...], name: str, argument: str | None) -> None:
+def _require_shape(
+    found: tuple[int, ...], wanted: tuple[int | None, ...], name: str, argument: str | None, because: str
+) -> None:
     if len(found) != len(wanted) or any(w is not None and f != w for f, w in zip(found, wanted, strict=True)):
-        said = " × ".join("any number" if w is None else str(w) for w in wanted)
-        dimensions = f"{len(wanted)}-dimensional" if len(wanted) != 2 else "a matrix"
-        raise InvalidInput(f"{name} must be {dimensions}, {said}; its shape is {found}", argument or name)
+        sizes = " × ".join("any number" if w is None else str(w) for w in wanted)
+        what = {1: "a vector", 2: "a matrix"}.get(len(wanted), "an array")
+        why = f", because {because}" if because else ""
+        raise InvalidInput(f"{name} must be {what} of {sizes}{why}; its shape is {found}", argument or name)
 
 
 def as_numbers_of_points(values: Any, n: int, name: str) -> np.ndarray:
@@ -163,12 +176,22 @@ def as_kernel(values: Any, n: int, argument: str = "kernel") -> np.ndarray:
 
 def _float(value: Any) -> float:
     """Return a real number as a float, and NaN for everything else."""
-    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
+    if isinstance(value, NOT_NUMBERS) or not isinstance(value, Real):
         return np.nan
     try:
         return float(value)
     except Exception:  # a whole number of hundreds of digits, or a number of somebody's own
         return np.nan
+
+
+def _whole(value: Any) -> int | None:
+    """Return a whole number as an int, and None for everything else."""
+    if isinstance(value, NOT_NUMBERS) or not isinstance(value, Integral):
+        return None
+    try:
+        return int(value)
+    except Exception:  # a number of somebody's own
+        return None
 
 
 def as_positive(value: Any, name: str, or_zero: bool = False) -> float:
@@ -207,9 +230,9 @@ def as_fraction(value: Any, name: str) -> float:
 
 def as_count(value: Any, name: str, least: int = 1, most: int | None = None) -> int:
     """Return a whole number between two limits."""
-    if isinstance(value, bool) or not isinstance(value, Integral):
+    count = _whole(value)
+    if count is None:
         raise InvalidInput.about(name, f"must be a whole number, not {shown(value)}")
-    count = int(value)
     if count < least or (most is not None and count > most):
         limits = f"at least {least}" if most is None else f"between {least} and {most}"
         raise InvalidInput.about(name, f"must be {limits}, not {shown(count)}")
@@ -239,9 +262,8 @@ def require_random_state(random_state: Any, name: str = "random_state") -> None:
         return
     # numpy itself ends the process on some sequences, so it sees none but lists of seeds.
     several = (isinstance(random_state, np.ndarray) and random_state.ndim == 1) or type(random_state) in (list, tuple)
-    seeds = list(random_state) if several else [random_state]
-    whole = all(isinstance(seed, Integral) and not isinstance(seed, bool) for seed in seeds)
-    if not seeds or not whole or any(int(seed) < 0 for seed in seeds):
+    seeds = [_whole(seed) for seed in (random_state if several else [random_state])]
+    if not seeds or any(seed is None or seed < 0 for seed in seeds):
         wanted = "None, a non-negative whole number or a numpy generator"
         raise InvalidInput.about(name, f"must be {wanted}, not {shown(random_state)}")
 

@@ -66,7 +66,7 @@ def plot_clusters(X: Any, labels: Any, ax: Axes | None = None, title: str = "") 
     ax : matplotlib Axes, optional
     title : str
     """
-    return _draw(Plane.of(X), labels, None, axes(ax), title)
+    return _draw(Plane.of(X), labels, None, axes(ax), title, "X")
 
 
 def plot_links(X: Any, links: Links, ax: Axes | None = None, title: str = "", labels: Any = None) -> Axes:
@@ -82,7 +82,7 @@ def plot_links(X: Any, links: Links, ax: Axes | None = None, title: str = "", la
     labels : labels, optional
         Colour the points by these; links that they break are drawn thick, with a cross in the middle.
     """
-    return _draw(Plane.of(X), labels, links, axes(ax), title)
+    return _draw(Plane.of(X), labels, links, axes(ax), title, "X")
 
 
 def plot_embedding(
@@ -104,7 +104,7 @@ def plot_embedding(
     if not isinstance(solution, LearntKernel):
         raise InvalidInput.about("solution", f"must be a solution, not {shown(solution)}; for points: plot_clusters")
     embedding = solution.embedding
-    ax = _draw(Plane.of(embedding), labels, links, axes(ax), title)
+    ax = _draw(Plane.of(embedding), labels, links, axes(ax), title, "solution")
     if embedding.shape[1] > 1:
         ax.set_aspect("equal", adjustable="datalim")  # distances mean something here
     return ax
@@ -136,12 +136,14 @@ def draw_broken(ax: Any, points: np.ndarray, broken: Links) -> None:
         ax.scatter(x, y, s=max(55 * shrink, 16), zorder=4, label=name, **cross)
 
 
-def _draw(plane: Plane, labels: Any, links: Links | None, ax: Any, title: str) -> Any:
+def _draw(plane: Plane, labels: Any, links: Links | None, ax: Any, title: str, whose: str) -> Any:
     points = plane.points
     if links is not None and (not isinstance(links, Links) or links.n != len(points)):
         what = f"the links are on {links.n}" if isinstance(links, Links) else f"links are {shown(links)}"
         how = f"give Links({len(points)}, must=…, cannot=…)"
-        raise InvalidInput(f"there are {len(points)} points, but {what}; {how}", "links")
+        raise InvalidInput(f"{whose} has {len(points)} points, but {what}; {how}", "links")
+    if labels is not None and len(as_labels(labels)) != len(points):
+        raise InvalidInput(f"{whose} has {len(points)} points, but there are {len(as_labels(labels))} labels", "labels")
     _scatter(ax, points, labels)
     if links is not None:
         broken = Links(links.n) if labels is None else broken_links(links, labels)

@@ -341,7 +341,7 @@ class LinearSDP(Program):
 
     def _one_per_row(self, numbers: Any, name: str) -> np.ndarray:
         """Return one number per row."""
-        if type(numbers) is not np.ndarray or numbers.shape != self.b.shape or numbers.dtype.kind not in "biuf":
+        if type(numbers) is not np.ndarray or numbers.shape != self.b.shape or not _is_plain(numbers):
             numbers = real_array(numbers, name)
             if numbers.shape != self.b.shape:
                 raise InvalidInput.about(
@@ -352,7 +352,7 @@ class LinearSDP(Program):
     def _matrix(self, K: Any) -> Any:
         """Return a matrix of order n: an array, a sparse matrix or a product."""
         plain = type(K) is np.ndarray or isinstance(K, sp.csr_array)
-        if not isinstance(K, Congruence) and not (plain and K.dtype.kind in "biuf"):
+        if not isinstance(K, Congruence) and not (plain and _is_plain(K)):
             K = as_matrix(K, "K", (self.n, self.n))
         if K.shape != (self.n, self.n):
             raise InvalidInput.about("K", f"must have the shape {(self.n, self.n)}, not {K.shape}")
@@ -362,6 +362,10 @@ class LinearSDP(Program):
         """Whether the least-norm solution of the equations is feasible."""
         K = self.least_norm_solution()
         return K is not None and self.inequalities_hold(self.rows_of(K)) and least_eigenvalue(K)[0] >= -1e-12
+
+
+def _is_plain(array: Any) -> bool:
+    return array.dtype.kind in "biu" or array.dtype == float
 
 
 def _fixed(entries: Any, n: int) -> dict[str, tuple[np.ndarray, float]]:

@@ -98,7 +98,7 @@ def link_curve(
 
 
 def _linked(which: Any) -> Method:
-    row = method(which)
+    row = method(which, "methods")
     if "labels" in row.needs:
         raise InvalidInput(
             f"{row.name} takes labels, not links, so it has no curve over links; leave it out", "methods"
