@@ -81,9 +81,9 @@ def kernel_factor(K: Matrix, tolerance: float = 1e-10) -> np.ndarray:
         with threads_for(B.shape[1]):
             vectors, lengths, _ = np.linalg.svd(B, full_matrices=False)
         return vectors * lengths
-    K = as_square(real_array(K, "K"), "K")
-    with threads_for(len(K)):
-        eigenvalues, vectors = scipy.linalg.eigh((K + K.T) / 2)
+    matrix = as_square(real_array(K, "K"), "K")
+    with threads_for(len(matrix)):
+        eigenvalues, vectors = scipy.linalg.eigh((matrix + matrix.T) / 2)
     keep = eigenvalues > tolerance * max(eigenvalues[-1], 0.0)
     return (vectors[:, keep] * np.sqrt(eigenvalues[keep]))[:, ::-1]
 
@@ -212,7 +212,7 @@ def spectral(affinity: Any, n_clusters: int, random_state: Any = None, n_init: i
     A = as_square(affinity, "affinity")
     numbers = A.data if sp.issparse(A) else A
     if (numbers < 0).any() or numbers.max(initial=0.0) > LARGEST_COORDINATE:
-        raise InvalidInput.about("affinity", f"must hold numbers between 0 and {LARGEST_COORDINATE:g} only")
+        raise InvalidInput.about("affinity", f"must hold non-negative numbers of at most {LARGEST_COORDINATE:g}")
     n = A.shape[0]
     k = as_count(n_clusters, "n_clusters", 1, n)
     scale = sp.diags_array(inverse_root(np.asarray(A.sum(axis=1)).ravel()))

@@ -17,6 +17,7 @@ import numpy as np
 from sklearn import datasets as sklearn_datasets
 
 from .errors import DataUnavailable, InvalidInput
+from .numerics.arguments import as_text, shown
 from .numerics.checks import (
     LARGEST_COORDINATE,
     MOST_ENTRIES,
@@ -26,8 +27,6 @@ from .numerics.checks import (
     as_labels,
     as_points,
     as_positive,
-    as_text,
-    shown,
 )
 
 Data = tuple[np.ndarray, np.ndarray]

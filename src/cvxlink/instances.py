@@ -23,7 +23,8 @@ from .engine.problem import Problem
 from .engine.solution import Solution
 from .errors import CvxlinkError, InvalidFile, InvalidInput
 from .model.tables import Table
-from .numerics.checks import as_path, as_positive, as_real, as_text, shown
+from .numerics.arguments import as_path, as_text, shown
+from .numerics.checks import as_positive, as_real
 
 # By how much a certified bound may miss the reference because of rounding, relative to 1 + |value|.
 ROUNDING = 1e-8

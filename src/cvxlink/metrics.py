@@ -20,7 +20,7 @@ def _both(y: Any, labels: Any) -> tuple[np.ndarray, np.ndarray]:
         raise InvalidInput("there are no points to score; y must hold at least one class", "y")
     labels = as_labels(labels)
     if len(labels) != len(y):
-        raise InvalidInput(f"there are {len(labels)} labels, but y has {len(y)} points", "labels")
+        raise InvalidInput(f"there are {len(labels)} labels for {len(y)} points in y", "labels")
     return y, labels
 
 

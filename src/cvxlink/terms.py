@@ -33,16 +33,8 @@ from .data.links import Links
 from .errors import InvalidInput
 from .model.expressions import as_coefficients, as_expression, as_square_expression
 from .model.linear_maps import at_most, entries, equal, inner_product, squared_distances
-from .numerics.checks import (
-    as_count,
-    as_instance,
-    as_matrix,
-    as_number,
-    as_numbers_of_points,
-    as_positive,
-    as_text,
-    finite_array,
-)
+from .numerics.arguments import as_instance, as_text
+from .numerics.checks import as_count, as_matrix, as_number, as_numbers_of_points, as_positive, finite_array
 
 __all__ = [
     "balance",

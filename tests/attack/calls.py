@@ -21,10 +21,9 @@ import numpy as np
 from sklearn.exceptions import NotFittedError
 
 import cvxlink as cl
-
-from .doors import Door, doors, visiting
-from .findings import HANG, LEAK, RAW_ERROR, UNCLEAR, Finding
-from .wrong_values import CATALOGUE
+from attack.doors import Door, doors, visiting
+from attack.findings import HANG, LEAK, RAW_ERROR, UNCLEAR, Finding
+from attack.wrong_values import CATALOGUE
 
 # A call that takes longer than this should have been refused.
 LONGEST = 10.0
@@ -102,9 +101,9 @@ def _faults(error: Exception, door: Door, names: list[str]) -> Iterator[tuple[st
     shown = f"{type(error).__name__}: {_shown(error)}"
     if isinstance(error, MemoryError):
         yield LEAK, shown
-    elif isinstance(error, DOCUMENTED.get(door.name.split(".")[0], ())) and not isinstance(error, UnicodeError):
-        return
     elif not isinstance(error, cl.CvxlinkError):
+        if isinstance(error, DOCUMENTED.get(door.name.split(".")[0], ())) and not isinstance(error, UnicodeError):
+            return
         yield RAW_ERROR, f"{shown} [{_place(error)}]"
     else:
         message = str(error)

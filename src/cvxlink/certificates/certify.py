@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from ..errors import CvxlinkError, InfeasibleProblem, InvalidProblem, ReductionRefused
 from ..model.declared import Declaration, declared_variables
 from ..model.linear_maps import LinearMap
-from ..numerics.checks import as_mapping
+from ..numerics.arguments import as_mapping
 from ..numerics.matrices import Arrays, Congruence
 from ..numerics.separable import PropagatedLinks
 from ..programs.base import Program

@@ -9,7 +9,8 @@ import scipy.sparse as sp
 from scipy.spatial.distance import cdist
 
 from ..errors import InvalidInput
-from ..numerics.checks import as_positive, real_array, shown
+from ..numerics.arguments import shown
+from ..numerics.checks import as_positive, real_array
 from ..numerics.matrices import inverse_root
 
 LARGEST = 1e50

@@ -13,19 +13,16 @@ from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import NearestNeighbors, kneighbors_graph
 
 from ..errors import InvalidInput
+from ..numerics.arguments import as_choice, as_instance, as_text, shown
 from ..numerics.checks import (
     MOST_ENTRIES,
-    as_choice,
     as_count,
     as_flag,
-    as_instance,
     as_permutation,
     as_points,
     as_positive,
     as_square,
-    as_text,
     finite_array,
-    shown,
 )
 from ..numerics.eigenpairs import smallest_eigenpairs
 from ..numerics.matrices import inverse_root

@@ -10,7 +10,8 @@ from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import NearestNeighbors
 
 from ..errors import InvalidInput
-from ..numerics.checks import MOST_POINTS, as_count, as_instance, as_points
+from ..numerics.arguments import as_instance
+from ..numerics.checks import MOST_POINTS, as_count, as_points
 from .graph import LEAST_BRIDGE_WEIGHT, Graph
 
 

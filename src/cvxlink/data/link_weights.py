@@ -10,7 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..errors import InvalidInput
-from ..numerics.checks import as_matrix, as_number, real_array, shown
+from ..numerics.arguments import shown
+from ..numerics.checks import as_matrix, as_number, real_array
 
 # Beyond, squares and products overflow.
 LARGEST = 1e50

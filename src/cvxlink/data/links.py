@@ -14,18 +14,16 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from ..errors import InconsistentLinks, InvalidInput
+from ..numerics.arguments import as_path, shown
 from ..numerics.checks import (
     MOST_POINTS,
     as_count,
     as_generator,
     as_labels,
-    as_path,
     as_permutation,
     as_positive,
     as_square,
     is_known,
-    real_array,
-    shown,
 )
 from . import partial_labels as labelling
 from .files import links as link_files
@@ -335,7 +333,10 @@ def _as_pairs(pairs: Any, n: int, kind: str) -> np.ndarray:
         return np.zeros((0, 2), dtype=int)
     if array.ndim != 2 or array.shape[1] != 2:
         raise InvalidInput(f"{what}s must be pairs (i, j) of point numbers; their shape is {array.shape}", kind)
-    numbers = real_array(array, f"{what}s", kind)
+    try:
+        numbers = array.astype(float)
+    except Exception as error:
+        raise InvalidInput(f"{what}s must be pairs of whole numbers", kind) from error
     if array.dtype == bool or not (np.isfinite(numbers).all() and (numbers == np.floor(numbers)).all()):
         raise InvalidInput(f"{what}s must be pairs of whole numbers", kind)
     outside = ((numbers < 0) | (numbers >= n)).any(axis=1)

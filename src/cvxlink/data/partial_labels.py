@@ -63,7 +63,9 @@ def labels_from(links: Any, labels: Any, n_classes: int | None) -> np.ndarray:
         links = joined(links, labels)
         block = dict(zip(links.blocks[known].tolist(), numbers.tolist(), strict=True))
     if n_classes is not None:
-        if as_count(n_classes, "n_classes", 1, links.n) < len(names) or (labels is not None and n_classes != len(names)):
+        if as_count(n_classes, "n_classes", 1, links.n) < len(names) or (
+            labels is not None and n_classes != len(names)
+        ):
             if labels is None:
                 raise InvalidInput.about(
                     "n_classes",

@@ -16,7 +16,8 @@ import cvxpy as cp
 import numpy as np
 
 from ..errors import InfeasibleProblem, InvalidFile, InvalidInput, SolverUnavailable
-from ..numerics.checks import as_flag, as_path, shown
+from ..numerics.arguments import as_path, shown
+from ..numerics.checks import as_flag
 from ..programs.status import DEFAULT_ACCURACY
 from ..solvers.executables import ELIMINATED, ConeProgramSolver, unpacked
 from ..solvers.files.cbf import write_cbf

@@ -11,7 +11,8 @@ import numpy as np
 
 from ..errors import InvalidProblem
 from ..model.declared import Declared, as_values, declared_variables
-from ..numerics.checks import as_choice, as_count, as_labels, as_mapping
+from ..numerics.arguments import as_choice, as_mapping
+from ..numerics.checks import as_count, as_labels
 from ..numerics.matrices import Arrays, Congruence, Matrix, indicators
 from ..programs.base import Program
 from ..programs.declared import DeclaredProgram, SpecialProgram

@@ -13,7 +13,8 @@ from ..clustering import METHODS, best_class, kernel_factor, kernel_kmeans, kmea
 from ..data.graph import Graph
 from ..data.links import Links
 from ..errors import CvxlinkError, InvalidInput, LinkWarning
-from ..numerics.checks import MOST_REPEATS, as_choice, as_count, as_generator, require_random_state
+from ..numerics.arguments import shown
+from ..numerics.checks import MOST_REPEATS, as_count, as_generator, require_random_state
 from ..numerics.matrices import Congruence, Matrix, as_dense
 from ..numerics.separable import LARGEST_ARRAY
 from .formulation import Formulation, Learnt
@@ -140,8 +141,8 @@ class LearntKernel(ABC):
 
 def cluster(solution: Any, n_clusters: int | None, method: str | None, random_state: Any, n_init: int) -> np.ndarray:
     """Cluster a solution; warn if the links cannot hold with this number of clusters."""
-    if method is not None:
-        as_choice(method, "method", METHODS)
+    if method is not None and (not isinstance(method, str) or method not in METHODS):
+        raise InvalidInput(f"there is no clustering method {shown(method)}; there are {', '.join(METHODS)}", "method")
     require_random_state(random_state)
     as_count(n_init, "n_init", 1, MOST_REPEATS)
     k = _number_of_clusters(solution, n_clusters, method)

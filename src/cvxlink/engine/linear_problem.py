@@ -10,7 +10,7 @@ import cvxpy as cp
 import numpy as np
 import scipy.sparse as sp
 
-from ..numerics.checks import as_instance, as_path
+from ..numerics.arguments import as_instance, as_path
 from ..programs.linear_sdp import LinearSDP, Rows
 from ..solvers.files.cbf import read_cbf
 from ..solvers.files.sdpa import read_sdpa

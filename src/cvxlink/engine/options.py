@@ -11,7 +11,8 @@ from inspect import Parameter, Signature
 from typing import Any
 
 from ..errors import InvalidInput
-from ..numerics.checks import as_count, as_flag, as_mapping, as_number, require_random_state, shown
+from ..numerics.arguments import as_mapping, shown
+from ..numerics.checks import as_count, as_flag, as_number, require_random_state
 from ..programs.status import DEFAULT_ACCURACY
 from ..solvers.isolation import Limits, available_threads
 from ..solvers.route import Progress

@@ -13,7 +13,7 @@ import cvxpy as cp
 
 from ..errors import FormUnavailable, InfeasibleProblem, InvalidInput, InvalidProblem, ReductionRefused
 from ..model.tables import WIDTH
-from ..numerics.checks import shown
+from ..numerics.arguments import shown
 from ..programs.base import Program
 from ..programs.declared import SpecialProgram
 from ..reductions import Contraction, Dualisation, Elimination, Reduction, Scaling

@@ -10,7 +10,7 @@ from typing import Any
 import cvxpy as cp
 
 from ..certificates import Certificate, certify_program
-from ..numerics.checks import as_instance
+from ..numerics.arguments import as_instance
 from ..programs.base import Program
 from ..programs.status import DEFAULT_ACCURACY
 from . import exchange, plan, solve

@@ -21,7 +21,8 @@ from ..errors import ClippedWarning, InvalidInput, LinkWarning
 from ..methods.cuts.csc import CSC
 from ..methods.fantope.ncuts import NCuts
 from ..methods.table import method
-from ..numerics.checks import as_choice, as_count, real_array, shown
+from ..numerics.arguments import as_choice, shown
+from ..numerics.checks import as_count, real_array
 from ..programs.status import DEFAULT_ACCURACY
 from ..solvers.route import Progress
 from .supervision import Supervision, argument_names, takes_either
@@ -227,7 +228,8 @@ class ConstrainedClustering(ClusterMixin, BaseEstimator):
             random_state=0 if self.random_state is None else self.random_state,
             progress=progress,
         )
-        clusters = solution.cluster(task.n_clusters, self.cluster_method, self.random_state, self.n_init)
+        with argument_names({"method": "cluster_method"}):
+            clusters = solution.cluster(task.n_clusters, self.cluster_method, self.random_state, self.n_init)
         self.problem_, self.solution_ = task.problem, solution
         self.links_, self.n_clusters_ = task.links, task.n_clusters
         self._way = self.cluster_method or task.problem.about.cluster

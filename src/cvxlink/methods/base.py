@@ -16,7 +16,8 @@ from ..engine.formulation import Learnt
 from ..engine.problem import Problem
 from ..errors import InvalidInput
 from ..model.about import About
-from ..numerics.checks import as_flag, as_labels, as_shares, is_known, shown
+from ..numerics.arguments import shown
+from ..numerics.checks import as_flag, as_labels, as_shares, is_known
 from ..numerics.matrices import Arrays, class_shares, indicators
 
 

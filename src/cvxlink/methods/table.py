@@ -18,7 +18,7 @@ from ..engine.plan import all_routes
 from ..engine.problem import Problem
 from ..errors import InvalidInput
 from ..model.tables import Table, same_name
-from ..numerics.checks import as_count, as_instance, shown
+from ..numerics.arguments import as_instance, shown
 from . import METHODS
 
 PACKAGE = __name__.split(".")[0]
@@ -69,9 +69,6 @@ class Method:
 
         ``options`` are fields of the formulation, ``mu=0.2`` for SRCP; the others keep their defaults.
         """
-        as_instance(graph, Graph, "graph", "a Graph")
-        as_instance(links, Links, "links", "a Links object")
-        as_count(n_clusters, "n_clusters")
         unknown = [name for name in options if name not in self.options]
         if unknown:
             known = f"it has {', '.join(self.options)}" if self.options else "it has none"
@@ -82,7 +79,7 @@ class Method:
             raise InvalidInput(f"{self.name} needs {', '.join(sorted(required))}; give it as an option")
         given = {"graph": graph, "links": links, "labels": labels, "n_clusters": n_clusters}
         if "kernel" in self.needs:
-            given["kernel"] = graph.kernel()
+            given["kernel"] = as_instance(graph, Graph, "graph", "a Graph").kernel()
         return self.formulation(**{name: given[name] for name in self.needs}, **chosen)
 
     def cells(self) -> tuple[str, ...]:

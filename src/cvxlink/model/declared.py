@@ -14,7 +14,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..errors import InvalidInput, InvalidProblem
-from ..numerics.checks import as_mapping, real_array, shown
+from ..numerics.arguments import as_mapping, shown
+from ..numerics.checks import real_array
 from ..numerics.matrices import Arrays
 from . import typesetting
 from . import typesetting as mathematics

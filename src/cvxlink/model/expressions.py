@@ -9,7 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..errors import InvalidInput
-from ..numerics.checks import as_matrix, real_array, shown
+from ..numerics.arguments import shown
+from ..numerics.checks import as_matrix, real_array
 
 Shape = tuple[int | None, ...]
 

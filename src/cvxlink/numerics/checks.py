@@ -1,17 +1,15 @@
-"""Checks on what users hand over; each refusal knows its argument, and says in one sentence what to do."""
+"""Checks on numbers that users hand over; each refusal knows its argument, and says in one sentence what to do."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Collection, Mapping
 from numbers import Integral, Real
-from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from ..errors import InvalidInput
+from .arguments import shown
 
 LARGEST_COORDINATE = 1e150
 LARGEST_LABEL = 2**53
@@ -23,21 +21,6 @@ MOST_ENTRIES = 10**9
 
 # Python and numpy count these among the numbers.
 NOT_NUMBERS = (bool, np.bool_, np.timedelta64)
-
-T = TypeVar("T")
-
-
-# ---------------------------------------------------------------------- showing values in messages
-
-
-def shown(value: Any, most: int = 80) -> str:
-    """Return a value as text for a message: one short line that can be printed, whatever the value is."""
-    try:
-        text = " ".join(repr(value).split())
-    except Exception:  # it may be nested too deeply, too long a number, or an object that raises anything
-        text = f"an object of type {type(value).__name__}"
-    text = "".join(c if c.isprintable() else "?" for c in text)
-    return text if len(text) <= most else f"{text[:most]}…"
 
 
 # ---------------------------------------------------------------------- arrays
@@ -79,6 +62,8 @@ def real_array(values: Any, name: str, argument: str | None = None) -> np.ndarra
     try:
         given = values if np.ma.isMA(values) else np.asarray(values)
         kind = "c" if np.iscomplexobj(values) else given.dtype.kind
+        if kind == "V":
+            raise TypeError
         if kind not in "cmM":
             return np.array(np.ma.filled(given.astype(float), np.nan) if np.ma.isMA(given) else given, dtype=float)
     except Exception as error:  # reading objects runs their code, which may raise anything
@@ -119,10 +104,11 @@ def as_matrix(
 
 def as_square(values: Any, name: str, argument: str | None = None) -> Any:
     """Return a square matrix of finite real numbers, not empty, as a CSR array if it is sparse."""
-    matrix = as_matrix(values, name, (None, None), argument)
-    if matrix.shape[0] != matrix.shape[1] or 0 in matrix.shape:
-        raise InvalidInput(f"{name} must be square and not empty; its shape is {matrix.shape}", argument or name)
-    return matrix
+    array = values if issparse(values) else real_array(values, name, argument)
+    if array.ndim != 2 or array.shape[0] != array.shape[1] or 0 in array.shape:
+        problem = f"{name} must be square and not empty; its shape is {array.shape}"
+        raise InvalidInput(problem, argument or name)
+    return as_matrix(array, name, (None, None), argument)
 
 
 def _require_shape(
@@ -157,7 +143,7 @@ def as_kernel(values: Any, n: int, argument: str = "kernel") -> np.ndarray:
         )
     if n * n > MOST_ENTRIES:
         raise InvalidInput(f"the kernel has {n} rows, too many for a dense matrix; use fewer points", argument)
-    kernel = real_array(given.toarray(), "the kernel", argument) if issparse(given) else given
+    kernel = real_array(values.toarray(), "the kernel", argument) if issparse(values) else given
     if not np.isfinite(kernel).all():
         raise InvalidInput("the kernel has NaN or infinite entries; remove them first", argument)
     largest = float(abs(kernel).max())
@@ -271,69 +257,6 @@ def require_random_state(random_state: Any, name: str = "random_state") -> None:
 _RANDOM = (np.random.Generator, np.random.BitGenerator, np.random.SeedSequence, np.random.RandomState)
 
 
-# ---------------------------------------------------------------------- words, paths and objects
-
-
-def as_choice(value: Any, name: str, choices: Collection[str]) -> str:
-    """Return one of some words."""
-    if not isinstance(value, str) or value not in choices:
-        *some, last = (repr(choice) for choice in choices)
-        wanted = f"{', '.join(some)} or {last}" if some else last
-        raise InvalidInput.about(name, f"must be {wanted}, not {shown(value)}")
-    return value
-
-
-def as_text(value: Any, name: str) -> str:
-    """Return a text."""
-    if not isinstance(value, str):
-        raise InvalidInput.about(name, f"must be a text, not {shown(value)}")
-    return value
-
-
-def as_path(value: Any, name: str = "path") -> Path:
-    """Return a path that can be the name of a file, whether there is one or not."""
-    try:
-        path = Path(value if isinstance(value, str) else os.fspath(value))
-        text = os.fspath(path)
-        good = isinstance(value, str | os.PathLike) and value != ""
-    except Exception:  # numbers, None, bytes, and objects whose code raises anything
-        good = False
-    if not good:
-        raise InvalidInput.about(name, f"must be a path, not {shown(value)}")
-    try:
-        os.lstat(text)
-    except (FileNotFoundError, NotADirectoryError, PermissionError):
-        pass  # whoever opens it says so
-    except (OSError, ValueError) as error:  # too long, with a NUL, or not to be written in the names of files here
-        reason = getattr(error, "strerror", None) or "it has characters that names of files cannot have"
-        raise InvalidInput.about(name, f"cannot be the path {shown(text)}: {reason}") from error
-    return path
-
-
-def as_mapping(value: Any, name: str, what: str = "values by name") -> Mapping[str, Any]:
-    """Return a mapping whose keys are names."""
-    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
-        raise InvalidInput.about(name, f"must be a dictionary of {what}, not {shown(value)}")
-    return value
-
-
-def as_list(values: Any, name: str, what: str) -> list:
-    """Return the items of something that has some; a text or a mapping is not a list of items."""
-    try:
-        if isinstance(values, str | bytes | Mapping):
-            raise TypeError
-        return list(values)
-    except Exception:  # reading objects runs their code, which may raise anything
-        raise InvalidInput.about(name, f"must be a list of {what}, not {shown(values)}") from None
-
-
-def as_instance(value: Any, kind: type[T] | tuple[type[T], ...], name: str, wanted: str) -> T:
-    """Return an object of a certain kind; ``wanted`` says in words what to give instead."""
-    if not isinstance(value, kind):
-        raise InvalidInput.about(name, f"must be {wanted}, not {shown(value)}")
-    return value
-
-
 # ---------------------------------------------------------------------- one number per point
 
 
@@ -374,7 +297,7 @@ def as_labels(y: Any, n: int | None = None, argument: str = "labels") -> np.ndar
         trouble = f"their shape is {labels.shape}" if labels.ndim != 1 else f"their type is {labels.dtype}"
         raise InvalidInput(f"{argument} must be a list of numbers or names; {trouble}", argument)
     if n is not None and len(labels) != n:
-        raise InvalidInput(f"there are {len(labels)} {argument} for {n} points", argument)
+        raise InvalidInput(f"there are {len(labels)} labels for {n} points", argument)
     if labels.dtype.kind in "iuf":
         labels = _numeric_labels(labels, argument)
     return labels

@@ -22,7 +22,8 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from ..errors import InvalidInput
-from .checks import LARGEST_COORDINATE, as_choice, as_numbers_of_points, as_square, real_array
+from .arguments import as_choice
+from .checks import LARGEST_COORDINATE, as_numbers_of_points, as_square, real_array
 from .eigenpairs import InOrder
 from .matrices import positive_definite_factors
 
@@ -232,7 +233,10 @@ def _as_symmetric(L: Any) -> sp.csr_array:
 
 
 def _as_points(known: Any, n: int) -> np.ndarray:
-    array = as_numbers_of_points(known, n, "known")
+    try:
+        array = as_numbers_of_points(known, n, "known")
+    except InvalidInput:
+        array = np.zeros(())
     if array.size == 0:
         raise InvalidInput("there is no known point to extend from; give at least one", "known")
     if array.ndim != 1:

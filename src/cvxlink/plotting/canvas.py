@@ -7,7 +7,7 @@ from itertools import product
 from typing import Any
 
 from ..errors import InvalidInput, MissingDependency
-from ..numerics.checks import as_text, shown
+from ..numerics.arguments import as_text, shown
 
 # Okabe & Ito's colours, which most colour-blind readers can distinguish; black is kept for must-links.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
@@ -38,7 +38,9 @@ def axes(ax: Any) -> Any:
     if ax is None:
         return matplotlib("pyplot").subplots(layout="constrained")[1]
     if not isinstance(ax, matplotlib("axes").Axes):
-        raise InvalidInput.about("ax", f"must be matplotlib Axes, not {shown(ax)}; give other arguments by their names")
+        raise InvalidInput.about(
+            "ax", f"must be matplotlib Axes, not {type(ax).__name__}; give other arguments by their names"
+        )
     return ax
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from ..engine.formulation import Learnt
 from ..engine.learnt_kernel import LearntKernel
 from ..errors import CvxlinkError, InvalidInput
-from ..numerics.checks import as_kernel, as_labels, as_square, shown
+from ..numerics.checks import as_kernel, as_labels, as_square
 from ..numerics.matrices import Congruence, Matrix, as_dense, diagonal
 from .canvas import CANNOT, COLOURS, SMALL, as_title, axes, bare, count_on_x
 
@@ -40,7 +40,7 @@ def as_learnt(kernel: Any) -> LearntKernel:
     """Return a solution as it is, and a matrix wrapped as a kernel."""
     if isinstance(kernel, LearntKernel):
         return kernel
-    matrix = as_square(kernel, "K")
+    matrix = as_square(kernel, "K, a solution or a matrix,", "K")
     return GivenKernel(as_kernel(matrix, matrix.shape[0], "K"))
 
 
@@ -78,7 +78,8 @@ def plot_affinity(solution: LearntKernel, labels: Any = None, ax: Axes | None = 
     For methods that yield an affinity and no kernel, such as SRCP, E2CP and SL.
     """
     if not isinstance(solution, LearntKernel):
-        raise InvalidInput.about("solution", f"must be a solution, not {shown(solution)}; for a matrix: plot_kernel")
+        problem = f"plot_affinity takes a solution, not {type(solution).__name__}; for a matrix: plot_kernel"
+        raise InvalidInput(problem, "solution")
     return _heat_map(solution.affinity, labels, axes(ax), title)
 
 

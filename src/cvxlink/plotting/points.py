@@ -11,7 +11,7 @@ from sklearn.decomposition import PCA
 from ..data.links import Links
 from ..engine.learnt_kernel import LearntKernel
 from ..errors import InvalidInput
-from ..numerics.checks import as_labels, as_points, is_known, shown
+from ..numerics.checks import as_labels, as_points, is_known
 from .canvas import CANNOT, MUST, UNKNOWN, axes, bare, cluster_style, legend_beside, matplotlib
 
 if TYPE_CHECKING:
@@ -102,7 +102,8 @@ def plot_embedding(
     title : str
     """
     if not isinstance(solution, LearntKernel):
-        raise InvalidInput.about("solution", f"must be a solution, not {shown(solution)}; for points: plot_clusters")
+        problem = f"plot_embedding takes a solution, not {type(solution).__name__}; for points: plot_clusters"
+        raise InvalidInput(problem, "solution")
     embedding = solution.embedding
     ax = _draw(Plane.of(embedding), labels, links, axes(ax), title, "solution")
     if embedding.shape[1] > 1:
@@ -139,11 +140,12 @@ def draw_broken(ax: Any, points: np.ndarray, broken: Links) -> None:
 def _draw(plane: Plane, labels: Any, links: Links | None, ax: Any, title: str, whose: str) -> Any:
     points = plane.points
     if links is not None and (not isinstance(links, Links) or links.n != len(points)):
-        what = f"the links are on {links.n}" if isinstance(links, Links) else f"links are {shown(links)}"
+        what = f"the links are on {links.n}" if isinstance(links, Links) else f"links are a {type(links).__name__}"
         how = f"give Links({len(points)}, must=…, cannot=…)"
         raise InvalidInput(f"{whose} has {len(points)} points, but {what}; {how}", "links")
     if labels is not None and len(as_labels(labels)) != len(points):
-        raise InvalidInput(f"{whose} has {len(points)} points, but there are {len(as_labels(labels))} labels", "labels")
+        count = len(as_labels(labels))
+        raise InvalidInput(f"there are {count} labels for {len(points)} points in {whose}", "labels")
     _scatter(ax, points, labels)
     if links is not None:
         broken = Links(links.n) if labels is None else broken_links(links, labels)

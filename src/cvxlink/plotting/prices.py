@@ -10,7 +10,7 @@ import numpy as np
 from ..data.links import Links
 from ..engine.solution import Solution
 from ..errors import InvalidInput, ReductionRefused
-from ..numerics.checks import as_count, shown
+from ..numerics.checks import as_count
 from ..reductions import Contraction
 from .canvas import CANNOT, MUST, SMALL, as_title, axes
 
@@ -56,7 +56,7 @@ def plot_duals(solution: Solution, k: int = 20, ax: Axes | None = None, title: s
     between the same two groups of merged points coincide, so they share one multiplier.
     """
     if not isinstance(solution, Solution):
-        raise InvalidInput.about("solution", f"must be a solution, not {shown(solution)}")
+        raise InvalidInput(f"plot_duals takes a solution, not {type(solution).__name__}", "solution")
     k = as_count(k, "k", 1)
     prices, forced = _prices(solution)
     ax = axes(ax)

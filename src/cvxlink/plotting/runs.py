@@ -9,7 +9,8 @@ import numpy as np
 
 from ..engine.solution import Solution
 from ..errors import InvalidInput
-from ..numerics.checks import real_array, shown
+from ..numerics.arguments import shown
+from ..numerics.checks import real_array
 from .canvas import COLOURS, SMALL, as_title, axes, cluster_style, count_on_x
 
 if TYPE_CHECKING:
@@ -36,7 +37,8 @@ def plot_convergence(solution: Solution | Mapping[str, Solution], ax: Axes | Non
         raise InvalidInput("there are no solutions to draw; give one, or several by name", "solution")
     for name, one in several.items():
         if not isinstance(one, Solution):
-            raise InvalidInput.about("solution", f"must be a solution, or several by name, not {shown(one)}")
+            problem = f"plot_convergence takes solutions, one or several by name, not {type(one).__name__}"
+            raise InvalidInput(problem, "solution")
         if not one.history:
             whose = f"the solution {name!r}" if name else "the solution"
             raise InvalidInput(

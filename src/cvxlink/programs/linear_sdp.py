@@ -15,7 +15,8 @@ import scipy.sparse as sp
 from ..errors import InvalidInput
 from ..model.declared import Declaration, Sizes
 from ..model.linear_maps import LinearMap, at_places, inner_product
-from ..numerics.checks import as_mapping, as_matrix, as_number, as_numbers_of_points, as_square, real_array
+from ..numerics.arguments import as_mapping
+from ..numerics.checks import as_matrix, as_number, as_numbers_of_points, as_square, real_array
 from ..numerics.harmonic import HarmonicExtension
 from ..numerics.least_eigenvalue import least_eigenvalue
 from ..numerics.matrices import Congruence, Matrix, as_dense, entries, inner

@@ -13,7 +13,8 @@ from scipy.sparse import issparse
 
 from ..errors import InvalidInput, ReductionRefused
 from ..model.declared import Declared
-from ..numerics.checks import as_instance, as_mapping, real_array
+from ..numerics.arguments import as_instance, as_mapping
+from ..numerics.checks import real_array
 from ..numerics.matrices import Arrays, Congruence
 from ..programs.base import Program
 from ..programs.status import Status
@@ -64,7 +65,7 @@ class Reduced:
 
 def as_program(program: Any) -> Program:
     """Return a program, or that of a problem."""
-    found = program.program if isinstance(program, Declared) else program
+    found = getattr(program, "program", None) if isinstance(program, Declared) else program
     return as_instance(found, Program, "program", "a program, or a problem that has one")
 
 

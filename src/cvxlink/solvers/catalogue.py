@@ -11,7 +11,7 @@ from cvxpy.atoms import EXP_ATOMS
 from cvxpy.reductions.solvers.defines import SOLVER_MAP_CONIC, SOLVER_MAP_QP
 
 from ..errors import SolverUnavailable
-from ..numerics.checks import as_instance, shown
+from ..numerics.arguments import as_instance, shown
 from ..programs.base import Program
 from .executables import COMMAND_LINE
 from .route import interior_tolerance

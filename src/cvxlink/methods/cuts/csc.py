@@ -18,7 +18,8 @@ from ...engine.formulation import Learnt
 from ...engine.problem import Problem
 from ...errors import InfeasibleProblem, InvalidInput
 from ...model.about import About
-from ...numerics.checks import as_choice, as_count, as_flag, as_mapping, as_number, as_positive
+from ...numerics.arguments import as_choice, as_mapping
+from ...numerics.checks import as_count, as_flag, as_number, as_positive
 from ...numerics.eigenpairs import Pairs, norm_bound
 from ...numerics.matrices import Arrays
 from ...programs.declared import SpecialProgram
@@ -146,7 +147,7 @@ class CSC(Problem):
 
     def __post_init__(self) -> None:
         if not isinstance(self.graph, Graph):
-            raise InvalidInput.about("graph", "must be a Graph: CSC(Graph.knn(X), links, beta=0.1)")
+            raise InvalidInput("CSC takes a Graph and Links or a matrix: CSC(Graph.knn(X), links, beta=0.1)", "graph")
         if self.graph.n < 2:
             raise InvalidInput("there is nothing to cut in a single point; CSC needs at least two", "graph")
         for name in ("scaled", "orthogonal"):

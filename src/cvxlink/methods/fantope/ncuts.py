@@ -78,7 +78,7 @@ class NCuts(Problem):
 
     def __post_init__(self) -> None:
         if not isinstance(self.graph, Graph):
-            raise InvalidInput.about("graph", "must be a Graph: NCuts(Graph.knn(X), n_clusters=3)")
+            raise InvalidInput("NCuts takes a Graph: NCuts(Graph.knn(X), n_clusters=3)", "graph")
         if isinstance(self.n_clusters, Links):
             raise InvalidInput(
                 "NCuts takes no links: NCuts(graph, n_clusters=3); SL and SSKK are cuts with links", "n_clusters"

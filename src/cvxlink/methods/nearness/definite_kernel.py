@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from ...errors import InvalidInput
-from ...numerics.checks import as_positive, shown
+from ...numerics.arguments import shown
+from ...numerics.checks import as_positive
 
 # A kernel counts as positive definite if its least eigenvalue is above this fraction of its largest: less is rounding.
 LEAST_EIGENVALUE = 1e-10

@@ -19,7 +19,8 @@ from ...engine.formulation import Learnt
 from ...engine.problem import Problem
 from ...errors import InvalidInput
 from ...model.about import About
-from ...numerics.checks import as_choice, as_kernel
+from ...numerics.arguments import as_choice
+from ...numerics.checks import as_kernel
 from ...numerics.matrices import Arrays, as_dense
 from ...programs.declared import SpecialProgram
 from .definite_kernel import DefiniteKernel
