@@ -101,7 +101,7 @@ def test_bounds_on_the_number_of_clusters(function):
         (lambda: kernel_kmeans(np.full((2, 2), np.nan), 1), "finite"),
         (lambda: kernel_kmeans(n_clusters=1), "either a kernel or a factor"),
         (lambda: spectral(-np.ones((2, 2)), 1), "non-negative"),
-        (lambda: kmeans(np.ones(3), 1), "matrix"),
+        (lambda: kmeans(np.ones(3), 1), "two-dimensional"),
     ],
 )
 def test_bad_input_is_named(call, says):

@@ -11,7 +11,18 @@ import scipy.sparse as sp
 from sklearn.cluster import KMeans
 
 from .errors import InvalidInput, LinkWarning
-from .numerics.checks import as_count, as_generator, as_labels, real_array
+from .numerics.checks import (
+    LARGEST_COORDINATE,
+    MOST_REPEATS,
+    as_count,
+    as_generator,
+    as_labels,
+    as_points,
+    as_positive,
+    as_square,
+    finite_array,
+    real_array,
+)
 from .numerics.eigenpairs import smallest_eigenpairs
 from .numerics.matrices import Congruence, Matrix, diagonal, entries, inverse_root
 from .numerics.threads import threads_for
@@ -23,8 +34,14 @@ METHODS = ("kernel-kmeans", "spectral", "kmeans", "cut", "argmax")
 
 def places(k: int, kernel: np.ndarray | None = None, factor: np.ndarray | None = None) -> np.ndarray:
     """Number the first k distinct places of the points, up to rounding; points at further places get -1."""
-    K = kernel if factor is None else Congruence(factor, np.eye(factor.shape[1]))
-    assert K is not None
+    if (kernel is None) == (factor is None):
+        raise InvalidInput("give either kernel or factor", "kernel")
+    k = as_count(k, "k")
+    if factor is None:
+        K: Matrix = as_square(real_array(kernel, "kernel"), "kernel")
+    else:
+        factor = finite_array(factor, "factor", (None, None))
+        K = Congruence(factor, np.eye(factor.shape[1]))
     squares, labels = diagonal(K), np.full(K.shape[0], -1)
     for number in range(k):
         left = np.flatnonzero(labels < 0)
@@ -39,6 +56,9 @@ def places(k: int, kernel: np.ndarray | None = None, factor: np.ndarray | None =
 
 def best_class(scores: np.ndarray) -> np.ndarray:
     """Return the class with the largest score at each point; warn about points that no label reaches."""
+    scores = finite_array(scores, "scores", (None, None))
+    if 0 in scores.shape:
+        raise InvalidInput.about("scores", f"must have a row per point and a column per class, not {scores.shape}")
     unreached = int((abs(scores).max(axis=1) == 0).sum())
     if unreached:
         warnings.warn(
@@ -52,6 +72,7 @@ def best_class(scores: np.ndarray) -> np.ndarray:
 
 def kernel_factor(K: Matrix, tolerance: float = 1e-10) -> np.ndarray:
     """Return B with K ≈ BBᵀ, dropping eigenvalues below ``tolerance`` times the largest."""
+    tolerance = as_positive(tolerance, "tolerance", or_zero=True)
     if isinstance(K, Congruence):
         if not K.is_thin:
             return kernel_factor(K.toarray(), tolerance)
@@ -60,8 +81,9 @@ def kernel_factor(K: Matrix, tolerance: float = 1e-10) -> np.ndarray:
         with threads_for(B.shape[1]):
             vectors, lengths, _ = np.linalg.svd(B, full_matrices=False)
         return vectors * lengths
-    with threads_for(len(K)):
-        eigenvalues, vectors = scipy.linalg.eigh((K + K.T) / 2)
+    matrix = as_square(real_array(K, "K"), "K")
+    with threads_for(len(matrix)):
+        eigenvalues, vectors = scipy.linalg.eigh((matrix + matrix.T) / 2)
     keep = eigenvalues > tolerance * max(eigenvalues[-1], 0.0)
     return (vectors[:, keep] * np.sqrt(eigenvalues[keep]))[:, ::-1]
 
@@ -97,25 +119,24 @@ def kernel_kmeans(
         The largest number of iterations per restart.
     """
     if (kernel is None) == (factor is None):
-        raise InvalidInput("give either a kernel or a factor")
-    given = np.asarray(kernel if factor is None else factor, dtype=float)
-    if given.ndim != 2 or not np.isfinite(given).all():
-        raise InvalidInput("the kernel or factor must be a matrix of finite numbers")
+        raise InvalidInput("give either a kernel or a factor", "kernel")
+    name = "kernel" if factor is None else "factor"
+    given = finite_array(kernel if factor is None else factor, name, (None, None))
     if factor is None and given.shape[0] != given.shape[1]:
-        raise InvalidInput(f"the kernel must be square; its shape is {given.shape}")
+        raise InvalidInput(f"the kernel must be square; its shape is {given.shape}", "kernel")
+    if not given.size or abs(given).max() > LARGEST_COORDINATE:
+        raise InvalidInput.about(name, f"must not be empty, nor have entries above {LARGEST_COORDINATE:g}")
     n = len(given)
     k = as_count(n_clusters, "n_clusters", 1, n)
     rng = as_generator(random_state)
-    w = np.ones(n) if weights is None else real_array(weights, "weights")
-    if w.shape != (n,) or not (np.isfinite(w) & (w > 0)).all():
-        raise InvalidInput(f"weights must be {n} positive numbers, one for each point")
-    w = w / w.mean()
+    w = _weights(weights, n)
+    w, max_iter = w / w.mean(), as_count(max_iter, "max_iter")
 
     def times(H: np.ndarray) -> np.ndarray:
         return given @ H if factor is None else given @ (given.T @ H)
 
     squares = np.diag(given).copy() if factor is None else (given**2).sum(axis=1)
-    starts = [_seeds(times, squares, w, k, rng) for _ in range(as_count(n_init, "n_init", 1))]
+    starts = [_seeds(times, squares, w, k, rng) for _ in range(as_count(n_init, "n_init", 1, MOST_REPEATS))]
     if start is not None:
         starts.insert(0, _memberships(start, n, k))
     best, lowest = np.zeros(n, dtype=int), np.inf
@@ -156,7 +177,7 @@ def _seeds(times: Any, squares: np.ndarray, weights: np.ndarray, k: int, rng: np
 
 def _memberships(start: np.ndarray, n: int, k: int) -> np.ndarray:
     """Return a clustering with one column per cluster; an empty cluster gets its own point."""
-    labels = as_labels(start, n)
+    labels = as_labels(start, n, "start")
     columns = (labels[:, None] == np.unique(labels)[None, :k]).astype(float)
     return np.hstack([columns, np.eye(n)[:, : k - columns.shape[1]]])
 
@@ -188,10 +209,10 @@ def _lloyd(
 
 def spectral(affinity: Any, n_clusters: int, random_state: Any = None, n_init: int = 20) -> np.ndarray:
     """Cluster the rows of the leading eigenvectors of D^{-1/2} A D^{-1/2}, scaled to unit length (Ng et al.)."""
-    A = sp.csr_array(affinity, dtype=float) if sp.issparse(affinity) else np.asarray(affinity, dtype=float)
-    numbers: np.ndarray = A.data if sp.issparse(A) else A  # type: ignore[assignment]
-    if A.ndim != 2 or A.shape[0] != A.shape[1] or not np.isfinite(numbers).all() or (numbers < 0).any():
-        raise InvalidInput("an affinity must be a square matrix of finite non-negative numbers")
+    A = as_square(affinity, "affinity")
+    numbers = A.data if sp.issparse(A) else A
+    if (numbers < 0).any() or numbers.max(initial=0.0) > LARGEST_COORDINATE:
+        raise InvalidInput.about("affinity", f"must hold non-negative numbers of at most {LARGEST_COORDINATE:g}")
     n = A.shape[0]
     k = as_count(n_clusters, "n_clusters", 1, n)
     scale = sp.diags_array(inverse_root(np.asarray(A.sum(axis=1)).ravel()))
@@ -214,10 +235,16 @@ def kmeans(
     weights: np.ndarray | None = None,
 ) -> np.ndarray:
     """Cluster the rows of an embedding, optionally weighted, with scikit-learn's k-means."""
-    embedding = np.asarray(embedding, dtype=float)
-    if embedding.ndim != 2 or not np.isfinite(embedding).all():
-        raise InvalidInput("an embedding must be a matrix of finite numbers with one row per point")
+    embedding = as_points(embedding, "embedding")
     k = as_count(n_clusters, "n_clusters", 1, len(embedding))
     seed = int(as_generator(random_state).integers(2**31))
-    means = KMeans(k, n_init=as_count(n_init, "n_init", 1), random_state=seed)
-    return means.fit_predict(embedding, sample_weight=weights).astype(int)
+    means = KMeans(k, n_init=as_count(n_init, "n_init", 1, MOST_REPEATS), random_state=seed)
+    w = None if weights is None else _weights(weights, len(embedding))
+    return means.fit_predict(embedding, sample_weight=w).astype(int)
+
+
+def _weights(weights: Any, n: int) -> np.ndarray:
+    w = np.ones(n) if weights is None else real_array(weights, "weights")
+    if w.shape != (n,) or not ((w > 0) & (w <= LARGEST_COORDINATE)).all():
+        raise InvalidInput.about("weights", f"must be {n} positive numbers, one for each point")
+    return w

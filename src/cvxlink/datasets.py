@@ -18,7 +18,17 @@ from sklearn import datasets as sklearn_datasets
 
 from .data.files.archive import read_archive
 from .errors import DataUnavailable, InvalidFile, InvalidInput
-from .numerics.checks import as_count, as_generator, as_labels, as_points
+from .numerics.arguments import as_text, shown
+from .numerics.checks import (
+    LARGEST_COORDINATE,
+    MOST_ENTRIES,
+    MOST_POINTS,
+    as_count,
+    as_generator,
+    as_labels,
+    as_points,
+    as_positive,
+)
 
 Data = tuple[np.ndarray, np.ndarray]
 
@@ -33,19 +43,21 @@ def load(name: str, **parameters: Any) -> Data:
     **parameters
         For a generated data set, the parameters of its function: ``load("blobs", n=90, random_state=1)``.
     """
-    key = str(name).lower()
+    key = as_text(name, "name").lower()
     if key in GENERATED:
         try:
             return GENERATED[key](**parameters)
         except (TypeError, ValueError) as error:
-            raise InvalidInput(f"the data set {name!r} cannot be generated with these parameters: {error}") from error
+            argument = getattr(error, "argument", None)
+            message = f"the data set {key!r} cannot be generated with these parameters: {error}"
+            raise InvalidInput(message, argument) from error
     if parameters:
         raise InvalidInput(f"the data set {name!r} takes no parameters; only generated data sets do")
     if key in BUNDLED:
         return BUNDLED[key](return_X_y=True)
     if key in ELSEWHERE:
         return _fetch(key, ELSEWHERE[key])
-    raise InvalidInput(f"there is no data set {name!r}; there are: {', '.join(names())}")
+    raise InvalidInput(f"there is no data set {shown(name)}; there are: {', '.join(names())}", "name")
 
 
 def names() -> list[str]:
@@ -58,16 +70,19 @@ def names() -> list[str]:
 
 def two_moons(n: int = 200, noise: float = 0.08, random_state: Any = None) -> Data:
     """Two interleaved half circles."""
-    return sklearn_datasets.make_moons(as_count(n, "n", 2), noise=noise, random_state=_seed(as_generator(random_state)))
+    return sklearn_datasets.make_moons(
+        as_count(n, "n", 2, MOST_POINTS), noise=_noise(noise), random_state=_seed(as_generator(random_state))
+    )
 
 
 def blobs(n: int = 150, n_classes: int = 3, spread: float = 1.0, dimension: int = 2, random_state: Any = None) -> Data:
     """Gaussian clouds, one per class."""
+    as_count(n_classes, "n_classes", 1, as_count(n, "n", 1, MOST_POINTS))
     return sklearn_datasets.make_blobs(
-        as_count(n, "n", 1),
-        n_features=dimension,
+        as_count(n, "n", 1, MOST_POINTS),
+        n_features=as_count(dimension, "dimension", 1, MOST_ENTRIES // max(n, n_classes)),
         centers=n_classes,
-        cluster_std=spread,
+        cluster_std=_noise(spread, "spread"),
         random_state=_seed(as_generator(random_state)),
     )
 
@@ -78,7 +93,7 @@ def four_lines(n: int = 200, noise: float = 0.05, random_state: Any = None) -> D
     Each class lies in two clusters, so no eigenvector of the graph represents a class: only links can join
     its two lines. The paper gives neither coordinates nor noise; we chose them.
     """
-    n = as_count(n, "n", 4)
+    n, noise = as_count(n, "n", 4, MOST_POINTS), _noise(noise)
     rng = as_generator(random_state)
     line = np.sort(np.arange(n) % 4)
     X = np.column_stack([rng.uniform(0, 4, n), line + noise * rng.standard_normal(n)])
@@ -92,7 +107,7 @@ def control(per_class: int = 100, random_state: Any = None) -> Data:
     a sin(2πt/T), a and T uniform on [10, 15]; increasing and decreasing add ±g t, g uniform on [0.2, 0.5];
     upward and downward shift add ±x from a moment uniform on [20, 40], x uniform on [7.5, 20].
     """
-    size = as_count(per_class, "per_class", 1)
+    size = as_count(per_class, "per_class", 1, MOST_POINTS // 60)
     rng = as_generator(random_state)
     t = np.arange(60)
 
@@ -112,6 +127,13 @@ def control(per_class: int = 100, random_state: Any = None) -> Data:
     ]
     signal = np.vstack(signals)
     return 30 + 2 * rng.uniform(-3, 3, signal.shape) + signal, np.repeat(np.arange(6), size)
+
+
+def _noise(noise: Any, name: str = "noise") -> float:
+    number = as_positive(noise, name, or_zero=True)
+    if number > LARGEST_COORDINATE:
+        raise InvalidInput.about(name, f"must be at most {LARGEST_COORDINATE:g}, not {number:g}")
+    return number
 
 
 def _seed(rng: np.random.Generator) -> int:

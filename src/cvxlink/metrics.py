@@ -15,15 +15,18 @@ from .numerics.checks import as_labels
 
 
 def _both(y: Any, labels: Any) -> tuple[np.ndarray, np.ndarray]:
-    y = as_labels(y)
+    y = as_labels(y, argument="y")
     if not len(y):
-        raise InvalidInput("there are no points to score")
-    return y, as_labels(labels, len(y))
+        raise InvalidInput("there are no points to score; y must hold at least one class", "y")
+    labels = as_labels(labels)
+    if len(labels) != len(y):
+        raise InvalidInput(f"there are {len(labels)} labels for {len(y)} points in y", "labels")
+    return y, labels
 
 
 def _check_links(links: Any, n: int) -> None:
     if not isinstance(links, Links) or links.n != n:
-        raise InvalidInput(f"links must be a Links object on the same {n} points")
+        raise InvalidInput.about("links", f"must be a Links object on the same {n} points")
 
 
 def nmi(y: Any, labels: Any) -> float:

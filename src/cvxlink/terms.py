@@ -31,8 +31,10 @@ from cvxpy.atoms.affine.add_expr import AddExpression
 from .data.link_weights import as_link_values, on_links
 from .data.links import Links
 from .errors import InvalidInput
+from .model.expressions import as_coefficients, as_expression, as_square_expression
 from .model.linear_maps import at_most, entries, equal, inner_product, squared_distances
-from .numerics.checks import as_count, as_number, as_positive
+from .numerics.arguments import as_instance, as_text
+from .numerics.checks import as_count, as_matrix, as_number, as_numbers_of_points, as_positive, finite_array
 
 __all__ = [
     "balance",
@@ -71,6 +73,9 @@ __all__ = [
 
 def stands_for(term: Any, tex: str, of: Any) -> Any:
     """Give a CVXPY expression or constraint its LaTeX, with @ for the variable ``of``, and return it."""
+    as_instance(term, (cp.Expression, cp.Constraint), "term", "a CVXPY expression or constraint")
+    as_text(tex, "tex")
+    as_instance(of, cp.Expression, "of", "a CVXPY variable or expression")
     if isinstance(term, AddExpression):
         term = cp.multiply(1.0, term)  # CVXPY flattens nested sums, and this one would lose its LaTeX
     term.stands_for = tex, of
@@ -79,7 +84,7 @@ def stands_for(term: Any, tex: str, of: Any) -> Any:
 
 def written_as(variable: cp.Variable, tex: str) -> cp.Variable:
     """Give a variable a LaTeX symbol other than its name, and return it."""
-    variable.written_as = tex
+    as_instance(variable, cp.Variable, "variable", "a CVXPY variable").written_as = as_text(tex, "tex")
     return variable
 
 
@@ -91,11 +96,15 @@ def smoothness(K: Any, L: Any, symbol: str = "L") -> Any:
 
     ``symbol`` is how L is printed.
     """
+    K, symbol = as_square_expression(K, "K"), as_text(symbol, "symbol")
+    L = as_matrix(L, "L", K.shape, because=_like(K, "K"))
     return stands_for(inner_product(L, K), rf"\langle {symbol}, @ \rangle", K)
 
 
 def distortion(X: Any, K: Any, symbol: str = "K") -> Any:
     r""":math:`\langle K, I - X \rangle`: squared distances to cluster centres, for the projection X of a clustering."""
+    X, symbol = as_square_expression(X, "X"), as_text(symbol, "symbol")
+    K = finite_array(K, "K", X.shape, because=_like(X, "X"))
     return stands_for(float(np.trace(K)) - inner_product(K, X), rf"\langle {symbol}, I - @ \rangle", X)
 
 
@@ -137,7 +146,13 @@ def squared_links(K: Any, links: Links, weight: Any = 1.0) -> Any:
 
 def fitted_products(M: Any, U: np.ndarray, pairs: np.ndarray, targets: np.ndarray, weight: Any = 1.0) -> Any:
     r""":math:`\sum_{ij} w_{ij} (u_i^\top M u_j - t_{ij})^2` over pairs: row products of U should equal t."""
-    u, (i, j) = np.asarray(U), np.asarray(pairs).T
+    M = as_square_expression(M, "M")
+    u = finite_array(U, "U", (None, M.shape[0]), because=_like(M, "M"))
+    i, j = _as_pairs(pairs, len(u)).T
+    targets, weight = (
+        as_coefficients(values, name, (len(i),), f"there are {len(i)} pairs")
+        for values, name in ((targets, "targets"), (weight, "weight"))
+    )
     found = cp.sum(cp.multiply(u[i] @ M, u[j]), axis=1)
     tex = r"\sum_{ij} w_{ij} (u_i^\top @ u_j - t_{ij})^2"
     return stands_for(cp.sum(cp.multiply(weight, cp.square(found - targets))), tex, M)
@@ -145,23 +160,32 @@ def fitted_products(M: Any, U: np.ndarray, pairs: np.ndarray, targets: np.ndarra
 
 def divergence(K: Any, prior: np.ndarray, inverse: np.ndarray, symbol: str = "P") -> Any:
     r""":math:`-\log |K|/|P| + \operatorname{tr}(P^{-1} K)`: twice the divergence of K from the prior P, plus n."""
-    log_prior = float(np.linalg.slogdet(prior)[1])
+    K, symbol = as_square_expression(K, "K"), as_text(symbol, "symbol")
+    prior, inverse = (
+        finite_array(matrix, name, K.shape, because=_like(K, "K"))
+        for matrix, name in ((prior, "prior"), (inverse, "inverse"))
+    )
+    sign, log_prior = np.linalg.slogdet(prior)
+    if sign <= 0 or not np.isfinite(log_prior):
+        raise InvalidInput.about("prior", "must be positive definite; add a multiple of the identity")
     tex = rf"-\log |@|/|{symbol}| + \operatorname{{tr}}({symbol}^{{-1}} @)"
-    return stands_for(-cp.log_det(K) + log_prior + inner_product(inverse, K), tex, K)
+    return stands_for(-cp.log_det(K) + float(log_prior) + inner_product(inverse, K), tex, K)
 
 
 def trace_penalty(K: Any) -> Any:
     r""":math:`\operatorname{tr} K`: the sum of the eigenvalues of a semidefinite matrix, which favours low rank."""
-    return stands_for(cp.trace(K), r"\operatorname{tr} @", K)
+    return stands_for(cp.trace(as_square_expression(K, "K")), r"\operatorname{tr} @", K)
 
 
 def nuclear_penalty(F: Any) -> Any:
     r""":math:`\|F\|_*`: the sum of the singular values; for a semidefinite matrix the trace."""
-    return stands_for(cp.normNuc(F), r"\|@\|_*", F)
+    return stands_for(cp.normNuc(as_expression(F, "F", (None, None))), r"\|@\|_*", F)
 
 
 def entropy_penalty(M: Any) -> Any:
     r""":math:`\operatorname{tr}(M \log M)`: for a given trace, smallest if all eigenvalues are equal."""
+    if not as_square_expression(M, "M").is_symmetric():
+        raise InvalidInput.about("M", "must be symmetric; declare it with symmetric=True or PSD=True")
     return stands_for(-cp.von_neumann_entr(M), r"\operatorname{tr}(@ \log @)", M)
 
 
@@ -170,27 +194,34 @@ def entropy_penalty(M: Any) -> Any:
 
 def fit(F: Any, Y: Any, symbol: str = "Y") -> Any:
     r""":math:`\|F - Y\|^2`: F should be close to Y."""
+    F, symbol = as_expression(F, "F"), as_text(symbol, "symbol")
+    Y = as_coefficients(Y, "Y", F.shape, _like(F, "F"))
     return stands_for(cp.sum_squares(F - Y), rf"\|@ - {symbol}\|^2", F)
 
 
 def smooth_columns(F: Any, R: Any, symbol: str = "L") -> Any:
     r""":math:`\operatorname{tr}(F^\top L F) = \|RF\|^2` with :math:`L = R^\top R`: neighbours have similar rows."""
+    F, R = _on_graph(F, R, symbol)
     return stands_for(cp.sum_squares(R @ F), _traced(F, rf"@^\top {symbol} @"), F)
 
 
 def smooth_rows_and_columns(F: Any, R: Any, symbol: str = "L") -> Any:
     r""":math:`\operatorname{tr}(F^\top L F + F L F^\top)`: neighbours have similar rows, and similar columns."""
+    F, R = _on_graph(F, R, symbol, square=True)
     tex = rf"\operatorname{{tr}}(@^\top {symbol} @ + @ {symbol} @^\top)"
     return stands_for(cp.sum_squares(R @ F) + cp.sum_squares(F @ R.T), tex, F)
 
 
 def smooth_on_both_sides(F: Any, R: Any, symbol: str = "L") -> Any:
     r""":math:`\operatorname{tr}(F^\top L F L) = \|RFR^\top\|^2`: pairs of neighbours have similar entries."""
+    F, R = _on_graph(F, R, symbol, square=True)
     return stands_for(cp.sum_squares(R @ F @ R.T), rf"\operatorname{{tr}}(@^\top {symbol} @ {symbol})", F)
 
 
 def quadratic_form(f: Any, A: Any, symbol: str = "A") -> Any:
     r""":math:`\operatorname{tr}(f^\top A f)`, for any symmetric A: not convex unless A is semidefinite."""
+    f, symbol = as_expression(f, "f", (None,), (None, None)), as_text(symbol, "symbol")
+    A = as_matrix(A, "A", (f.shape[0], f.shape[0]), because=_like(f, "f"))
     return stands_for(cp.sum(cp.multiply(f, A @ f)), _traced(f, rf"@^\top {symbol} @"), f)
 
 
@@ -202,9 +233,9 @@ def unit_diagonal(K: Any, points: Any = None, who: str = "") -> Any:
 
     ``who`` is the LaTeX for these points.
     """
-    n = K.shape[0]
-    i = np.arange(n) if points is None else np.unique(np.arange(n)[np.asarray(points)])
-    who = who or (r"\forall i" if len(i) == n else rf"\text{{for }} {len(i)} \text{{ points }} i")
+    n = as_square_expression(K, "K").shape[0]
+    i = np.arange(n) if points is None else np.unique(_as_points(points, n))
+    who = as_text(who, "who") or (r"\forall i" if len(i) == n else rf"\text{{for }} {len(i)} \text{{ points }} i")
     return stands_for(equal(entries(K, i, i), 1), rf"@_{{ii}} = 1 \quad {who}", K)
 
 
@@ -224,6 +255,10 @@ def must_links_together(K: Any, links: Links) -> Any:
 def must_distances_at_most(K: Any, links: Links, bound: Any, symbol: str = r"\alpha_{ij}") -> Any:
     """K_ii + K_jj − 2K_ij ≤ α on 𝓜: a bound on squared distances, one for all links or one per link."""
     i, j = _pairs(K, links, "must").T
+    bound, symbol = (
+        as_coefficients(bound, "bound", i.shape, f"there are {len(i)} such links"),
+        as_text(symbol, "symbol"),
+    )
     tex = rf"@_{{ii}} + @_{{jj}} - 2 @_{{ij}} \le {symbol} \quad (i,j) \in \mathcal{{M}}"
     return stands_for(at_most(squared_distances(K, i, j), bound), tex, K)
 
@@ -231,6 +266,10 @@ def must_distances_at_most(K: Any, links: Links, bound: Any, symbol: str = r"\al
 def cannot_sums_at_most(K: Any, links: Links, bound: Any, symbol: str = r"\beta_{ij}") -> Any:
     """K_ii + K_jj + 2K_ij ≤ β on 𝓒: images are nearly opposite; one bound for all links or one per link."""
     i, j = _pairs(K, links, "cannot").T
+    bound, symbol = (
+        as_coefficients(bound, "bound", i.shape, f"there are {len(i)} such links"),
+        as_text(symbol, "symbol"),
+    )
     tex = rf"@_{{ii}} + @_{{jj}} + 2 @_{{ij}} \le {symbol} \quad (i,j) \in \mathcal{{C}}"
     return stands_for(at_most(squared_distances(K, i, j, sign=-1.0), bound), tex, K)
 
@@ -253,7 +292,8 @@ def balance(K: Any, n_clusters: int, slack: float = 0.0) -> Any:
 
     In the kernel of a clustering, 1 within clusters and 0 between, a row sums to the size of its cluster.
     """
-    n, k = K.shape[0], as_count(n_clusters, "n_clusters", 1, K.shape[0])
+    n = as_square_expression(K, "K").shape[0]
+    k = as_count(n_clusters, "n_clusters", 1, n)
     s = as_positive(slack, "slack", or_zero=True)
     sizes = cp.sum(K, axis=1) - n / k
     if not s:
@@ -264,24 +304,32 @@ def balance(K: Any, n_clusters: int, slack: float = 0.0) -> Any:
 
 def trace_equals(X: Any, total: float) -> Any:
     """Tr X = total: for a projection, its rank."""
-    return stands_for(
-        equal(inner_product(sp.eye_array(X.shape[0]), X), total), rf"\operatorname{{tr}} @ = {total:g}", X
-    )
+    n, total = as_square_expression(X, "X").shape[0], as_number(total, "total")
+    return stands_for(equal(inner_product(sp.eye_array(n), X), total), rf"\operatorname{{tr}} @ = {total:g}", X)
 
 
 def semidefinite(K: Any) -> Any:
     """K ⪰ 0: K is a matrix of inner products."""
-    return stands_for(K >> 0, r"@ \succeq 0", K)
+    return stands_for(as_square_expression(K, "K") >> 0, r"@ \succeq 0", K)
 
 
 def below_identity(X: Any) -> Any:
     """X ⪯ I: no eigenvalue exceeds one, as for a projection."""
-    return stands_for(sp.eye_array(X.shape[0]) - X >> 0, r"@ \preceq I", X)
+    n = as_square_expression(X, "X").shape[0]
+    return stands_for(sp.eye_array(n) - X >> 0, r"@ \preceq I", X)
 
 
 def given_rows(f: Any, points: np.ndarray, values: np.ndarray) -> Any:
     """f_l = y_l: given rows for some points."""
+    f = as_expression(f, "f", (None,), (None, None))
+    points = _as_points(points, f.shape[0])
+    because = f"{_like(f, 'f')}, and there are {len(points)} points"
+    values = as_coefficients(values, "values", (len(points), *f.shape[1:]), because)
     return stands_for(f[points] == values, r"@_l = y_l", f)
+
+
+def _like(expression: Any, name: str) -> str:
+    return f"{name} has the shape {expression.shape}"
 
 
 def _traced(f: Any, form: str) -> str:
@@ -290,11 +338,32 @@ def _traced(f: Any, form: str) -> str:
 
 
 def _pairs(K: Any, links: Any, kind: str) -> np.ndarray:
-    if not isinstance(links, Links):
-        raise InvalidInput("links must be a Links object: Links(n, must=…, cannot=…)", "links")
-    if K.shape != (links.n, links.n):
-        raise InvalidInput(f"the links are on {links.n} points, but the matrix has the shape {K.shape}", "links")
+    order = as_square_expression(K, "K").shape[0]
+    as_instance(links, Links, "links", "a Links object: Links(n, must=…, cannot=…)")
+    if order != links.n:
+        raise InvalidInput(f"the links are on {links.n} points, but K has the shape {K.shape}", "links")
     return getattr(links, kind)
+
+
+def _as_points(points: Any, n: int) -> np.ndarray:
+    """Return numbers of points, from numbers or from a mask."""
+    if isinstance(points, np.ndarray) and points.dtype == bool and points.shape == (n,):
+        return np.flatnonzero(points)
+    return np.atleast_1d(as_numbers_of_points(points, n, "points")).ravel()
+
+
+def _as_pairs(pairs: Any, n: int) -> np.ndarray:
+    found = as_numbers_of_points(pairs, n, "pairs")
+    if found.ndim != 2 or found.shape[1] != 2:
+        raise InvalidInput.about("pairs", f"must have two columns, the numbers of points; its shape is {found.shape}")
+    return found
+
+
+def _on_graph(F: Any, R: Any, symbol: Any, square: bool = False) -> tuple[Any, Any]:
+    """Return values on the points of a graph, and its incidence matrix."""
+    as_text(symbol, "symbol")
+    F = as_square_expression(F, "F") if square else as_expression(F, "F", (None,), (None, None))
+    return F, as_matrix(R, "R", (None, F.shape[0]), because=_like(F, "F"))
 
 
 def _weighted(K: Any, links: Links, kind: str, weight: Any) -> tuple[np.ndarray, Any]:
@@ -304,6 +373,6 @@ def _weighted(K: Any, links: Links, kind: str, weight: Any) -> tuple[np.ndarray,
 
 
 def _weights(weight: Any, links: Links, pairs: np.ndarray) -> Any:
-    if isinstance(weight, cp.Parameter):  # in a program that is compiled once
-        return weight
+    if isinstance(weight, cp.Expression):  # a parameter, in a program that is compiled once
+        return as_expression(weight, "weight", (len(pairs),))
     return on_links(as_link_values(weight, pairs, links.n, "weight"), pairs, "weight", positive=False, default=1.0)

@@ -496,7 +496,7 @@ def test_methods_of_labels_find_the_classes_that_are_named(blobs, method):
         ({"method": "nonsense"}, {}, "there is no method 'nonsense'; there are PCP"),
         ({"method_options": {"nu": 1}}, {}, "KP has no option 'nu'"),
         ({"method_options": "mu"}, {}, "method_options must be a dict"),
-        ({"affinity": "cosine"}, {}, "affinity must be one of 'knn', 'rbf', 'precomputed', not 'cosine'"),
+        ({"affinity": "cosine"}, {}, "affinity must be 'knn', 'rbf' or 'precomputed', not 'cosine'"),
         ({"affinity": "precomputed"}, {"X": np.ones((60, 2))}, "the affinity must be square"),
         ({"n_clusters": 61}, {}, "n_clusters must be between 1 and 60"),
         ({"n_clusters": 2.5}, {}, "n_clusters must be a whole number"),

@@ -418,7 +418,7 @@ def test_every_plot_says_how_to_get_matplotlib(monkeypatch, small_iris, solved):
         (lambda s, X: plotting.plot_links(X, [(0, 1)], axes()), "links are a list; give Links"),
         (lambda s, X: plotting.plot_links(X, cl.Links(30), np.zeros(30)), "ax must be matplotlib Axes, not ndarray"),
         (lambda s, X: plotting.plot_links(X, cl.Links(30), axes(), labels=[0]), "1 labels for 30 points"),
-        (lambda s, X: plotting.plot_kernel(X, ax=axes()), "square matrix, not ndarray of shape"),
+        (lambda s, X: plotting.plot_kernel(X, ax=axes()), "must be square and not empty; its shape is"),
         (lambda s, X: plotting.plot_kernel(np.triu(np.ones((3, 3))), ax=axes()), "not symmetric"),
         (lambda s, X: plotting.plot_kernel(s, [0, 1], axes()), "2 labels for 30 points"),
         (lambda s, X: plotting.plot_embedding(X, ax=axes()), "takes a solution, not ndarray"),
@@ -429,9 +429,9 @@ def test_every_plot_says_how_to_get_matplotlib(monkeypatch, small_iris, solved):
         (lambda s, X: plotting.plot_duals(s, k=0, ax=axes()), "k must be at least 1"),
         (lambda s, X: plotting.plot_duals(X, ax=axes()), "takes a solution, not ndarray"),
         (lambda s, X: plotting.plot_scores([(1, 2)], axes()), "pairs .number of links, score. by name"),
-        (lambda s, X: plotting.plot_scores({"KP": [1, 2]}, axes()), "the curve of KP must be pairs"),
+        (lambda s, X: plotting.plot_scores({"KP": [1, 2]}, axes()), "the curve of 'KP' must be pairs"),
         (lambda s, X: plotting.plot_scores({"KP": [(1, np.nan)]}, axes()), "some that are not finite"),
-        (lambda s, X: plotting.plot_scores({"KP": []}, axes()), "the curve of KP has no scores"),
+        (lambda s, X: plotting.plot_scores({"KP": []}, axes()), "the curve of 'KP' has no scores"),
     ],
 )
 def test_wrong_arguments_are_told_in_a_sentence(draw, message, solved, small_iris):

@@ -62,7 +62,7 @@ def test_scores_do_not_depend_on_what_else_is_asked_for(small_iris):
         ({"methods": []}, "name at least one method and one number"),
         ({"n_links": []}, "name at least one method and one number"),
         ({"n_links": [10_000]}, "each of n_links must be between 0 and 435"),
-        ({"repeats": 0}, "repeats must be at least 1"),
+        ({"repeats": 0}, "repeats must be between 1"),
     ],
 )
 def test_wrong_arguments_are_told_in_a_sentence(options, message, small_iris):

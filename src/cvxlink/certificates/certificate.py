@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ..numerics.checks import as_flag, as_positive
+
 
 @dataclass(frozen=True)
 class Certificate:
@@ -101,6 +103,7 @@ class Certificate:
         feasible point the ``sensitivity`` must be as small as the gap, unless ``weigh_violations`` is off. The distance
         to the solution, if it is known, is relative to the norm of the point.
         """
+        accuracy, weigh_violations = as_positive(accuracy, "accuracy"), as_flag(weigh_violations, "weigh_violations")
         feasible = self.largest_violation <= accuracy * max(self.scale, 1e-6)
         # Absolute values: a value below the bound is as wrong as one above it, since the point is then not feasible.
         size = self.cost_scale + abs(self.value)

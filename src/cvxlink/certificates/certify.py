@@ -15,9 +15,10 @@ import cvxpy as cp
 import numpy as np
 import scipy.sparse as sp
 
-from ..errors import CvxlinkError, InfeasibleProblem, InvalidInput, InvalidProblem, ReductionRefused
+from ..errors import CvxlinkError, InfeasibleProblem, InvalidProblem, ReductionRefused
 from ..model.declared import Declaration, declared_variables
 from ..model.linear_maps import LinearMap
+from ..numerics.arguments import as_mapping
 from ..numerics.matrices import Arrays, Congruence
 from ..numerics.separable import PropagatedLinks
 from ..programs.base import Program
@@ -39,9 +40,9 @@ def certify_program(program: Program, values: Mapping[str, Any], duals: Mapping[
 
 
 def _certified(program: Program, values: Mapping[str, Any], duals: Mapping[str, Any] | None) -> Certificate:
-    if not isinstance(values, Mapping) or not isinstance(duals, Mapping | None):
-        raise InvalidInput("values and multipliers must be dictionaries by name")
-    values, duals = _stored(values), _stored(duals or {})
+    as_mapping(values, "values", "the values of the variables by name")
+    as_mapping({} if duals is None else duals, "duals", "multipliers by name")
+    values, duals = _stored(values), _stored({} if duals is None else duals)
     if isinstance(program, SpecialProgram) and program.proof is not None:
         point = checked_point(declared_variables(program.problem), values, keep_products=True)
         if not _is_finite(point):

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from scipy.spatial.distance import cdist
 
 from ..errors import InvalidInput
+from ..numerics.arguments import shown
 from ..numerics.checks import as_positive, real_array
 from ..numerics.matrices import inverse_root
 
@@ -44,7 +45,7 @@ def as_width(sigma: Any) -> float:
     """Return the width of a kernel, within reason."""
     width = as_positive(sigma, "sigma")
     if not 1e-50 <= width <= 1e50:
-        raise InvalidInput.about("sigma", f"must be a positive number between 1e-50 and 1e50, not {sigma!r}")
+        raise InvalidInput.about("sigma", f"must be a positive number between 1e-50 and 1e50, not {shown(sigma)}")
     return width
 
 
@@ -52,8 +53,8 @@ def as_constraint_matrix(values: Any, n: int) -> Any:
     """Return a symmetric matrix of order n, sparse if it was."""
     sparse = sp.issparse(values)
     Q = sp.csr_array(values) if sparse else real_array(values, "the constraint matrix", "links")
-    if np.iscomplexobj(Q):
-        raise InvalidInput("the constraint matrix is complex; give real numbers", "links")
+    if Q.dtype.kind not in "biuf":
+        raise InvalidInput("links must be Links or a matrix of real numbers", "links")
     if Q.ndim == 1:
         raise InvalidInput(
             "the constraints must be Links or a matrix; Links.from_labels(labels) makes links of labels",

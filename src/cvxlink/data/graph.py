@@ -13,7 +13,17 @@ from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import NearestNeighbors, kneighbors_graph
 
 from ..errors import InvalidInput
-from ..numerics.checks import as_count, as_permutation, as_points, real_array
+from ..numerics.arguments import as_choice, as_instance, as_text, shown
+from ..numerics.checks import (
+    MOST_ENTRIES,
+    as_count,
+    as_flag,
+    as_permutation,
+    as_points,
+    as_positive,
+    as_square,
+    finite_array,
+)
 from ..numerics.eigenpairs import smallest_eigenpairs
 from ..numerics.matrices import inverse_root
 
@@ -94,10 +104,8 @@ class Graph:
     def __post_init__(self) -> None:
         if not sp.issparse(self.W):
             raise InvalidInput("build a graph with Graph.knn, Graph.rbf or Graph.from_affinity", "W")
-        if self.W.shape[0] != self.W.shape[1] or self.W.shape[0] == 0:
-            raise InvalidInput(f"the affinity must be square and not empty; its shape is {self.W.shape}", "W")
-        if not np.isfinite(self.W.data).all():
-            raise InvalidInput("the affinity has NaN or infinite entries; remove them first", "W")
+        object.__setattr__(self, "W", as_square(self.W, "the affinity", "W"))
+        self._check_origin()
         least, most = (self.W.min(), self.W.max()) if self.W.nnz else (0.0, 0.0)
         if least < 0:
             raise InvalidInput(
@@ -108,6 +116,14 @@ class Graph:
             raise InvalidInput(
                 f"the affinity is not symmetric (by {asymmetry:.3g}); use (W + W.T) / 2 if that is meant", "W"
             )
+
+    def _check_origin(self) -> None:
+        """Raise unless the points are as many as the graph has, and rule and recipe are what they should be."""
+        if self.points is not None:
+            object.__setattr__(self, "points", finite_array(self.points, "points", (self.n, None)))
+        as_text(self.recipe, "recipe")
+        if self.rule is not None:
+            as_instance(self.rule, Rule, "rule", "the rule of another graph, or None")
 
     # ------------------------------------------------------------------ building
 
@@ -141,10 +157,10 @@ class Graph:
         if n < 2:
             raise InvalidInput("a neighbour graph needs at least two points", "X")
         k = as_count(n_neighbors, "n_neighbors", 1, n - 1)
-        if symmetrize not in ("union", "mean", "mutual"):
-            raise InvalidInput.about("symmetrize", f"must be 'union', 'mean' or 'mutual', not {symmetrize!r}")
+        as_choice(symmetrize, "symmetrize", ("union", "mean", "mutual"))
+        connect = as_flag(connect, "connect")
         distances = sp.csr_array(kneighbors_graph(points, k, mode="distance", n_jobs=_jobs(n)))
-        rule = Rule(_width(sigma, distances.data), k, symmetrize, bool(connect))
+        rule = Rule(_width(sigma, distances.data), k, symmetrize, connect)
         distances.data = rule.weights(distances.data)
         W = _cleaned(rule.symmetrized(distances))
         recipe = f"{k} nearest neighbours ({symmetrize}), sigma = {rule.width:.4g}"
@@ -162,6 +178,8 @@ class Graph:
         """
         points = as_points(X)
         n = len(points)
+        if n * n > MOST_ENTRIES:
+            raise InvalidInput(f"X has {n} points, too many for a dense graph; use Graph.knn", "X")
         distances = pairwise_distances(points)
         rule = Rule(_width(sigma, distances[np.triu_indices(n, 1)]))
         return cls(_cleaned(rule.weights(distances)), points, f"RBF, sigma = {rule.width:.4g}", rule)
@@ -173,13 +191,7 @@ class Graph:
         It must be square, symmetric and non-negative. Its diagonal is set to zero: a point's affinity to
         itself says nothing about clusters, but would change the degrees.
         """
-        if not sp.issparse(W):
-            W = real_array(W, "the affinity", "W")
-            if W.ndim != 2:
-                raise InvalidInput(f"the affinity must be a matrix; its shape is {W.shape}", "W")
-        if np.iscomplexobj(W):
-            raise InvalidInput("the affinity is complex; give real numbers", "W")
-        given = cls(sp.csr_array(W, dtype=float))  # checks it
+        given = cls(sp.csr_array(as_square(W, "the affinity", "W")))  # checks the rest
         return cls(_cleaned((given.W + given.W.T) / 2))
 
     # ------------------------------------------------------------------ reading
@@ -212,6 +224,7 @@ class Graph:
     def require_unit_weights(self, why: str) -> None:
         """Raise if the graph has weights above one; ``why`` says which rule they break."""
         largest = float(self.W.max()) if self.W.nnz else 0.0
+        as_text(why, "why")
         if largest > 1:
             raise InvalidInput(
                 f"{why}, but the largest is {largest:.4g}; divide the affinity by it when the graph is built", "graph"
@@ -223,7 +236,7 @@ class Graph:
         An isolated point has a zero row in both: it costs nothing wherever it goes.
         """
         L = sp.diags_array(self.degrees) - self.W
-        if normalized:
+        if as_flag(normalized, "normalized"):
             scale = sp.diags_array(inverse_root(self.degrees))
             L = scale @ L @ scale
             L = (L + L.T) / 2  # rounding in the two scalings differs
@@ -234,7 +247,7 @@ class Graph:
 
         They are computed once; the largest entry of an eigenvector is positive.
         """
-        count = as_count(count, "count", 1, self.n)
+        count, normalized = as_count(count, "count", 1, self.n), as_flag(normalized, "normalized")
         known = self._spectra.get(normalized)
         if known is None or len(known[0]) < count:
             eigenvalues, vectors = smallest_eigenpairs(self.laplacian(normalized), count)
@@ -270,7 +283,7 @@ class Graph:
         It has a row for each edge, :math:`\sqrt{w_{ij}}(e_i/\sqrt{d_i} - e_j/\sqrt{d_j})`, for L without the degrees.
         """
         edges = sp.triu(self.W).tocoo()
-        scale = np.sqrt(self.degrees) if normalized else np.ones(self.n)
+        scale = np.sqrt(self.degrees) if as_flag(normalized, "normalized") else np.ones(self.n)
         ends = np.column_stack([edges.row, edges.col])
         values = np.sqrt(edges.data)[:, None] * [1.0, -1.0] / scale[ends]
         rows = np.repeat(np.arange(len(ends)), 2)
@@ -306,16 +319,13 @@ def _width(sigma: float | str, distances: np.ndarray) -> float:
             )
         return width
     try:
-        width = float(sigma)
-    except (TypeError, ValueError) as error:
-        raise _bad_width(sigma) from error
-    if not (np.isfinite(width) and width > 0):
-        raise _bad_width(sigma)
-    return width
+        return as_positive(sigma, "sigma")
+    except InvalidInput:
+        raise _bad_width(sigma) from None
 
 
 def _bad_width(sigma: Any) -> InvalidInput:
-    return InvalidInput.about("sigma", f"must be 'mean' or a positive number, not {sigma!r}")
+    return InvalidInput.about("sigma", f"must be 'mean' or a positive number, not {shown(sigma)}")
 
 
 def _jobs(n: int) -> int | None:

@@ -9,6 +9,9 @@ import scipy.sparse as sp
 from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import NearestNeighbors
 
+from ..errors import InvalidInput
+from ..numerics.arguments import as_instance
+from ..numerics.checks import MOST_POINTS, as_count, as_points
 from .graph import LEAST_BRIDGE_WEIGHT, Graph
 
 
@@ -89,7 +92,10 @@ class GrowingGraph:
     """
 
     def __init__(self, graph: Graph, room: int) -> None:
-        assert graph.points is not None and graph.rule is not None
+        as_instance(graph, Graph, "graph", "a Graph")
+        if graph.points is None or graph.rule is None:
+            raise InvalidInput("graph must have been built from points; build it with Graph.knn or Graph.rbf", "graph")
+        room = as_count(room, "room", 0, MOST_POINTS)
         self.rule, self.recipe = graph.rule, graph.recipe
         self.n = self.n_old = graph.n
         self.points = np.vstack([graph.points, np.empty((room, graph.points.shape[1]))])
@@ -103,7 +109,12 @@ class GrowingGraph:
 
     def add(self, new: np.ndarray) -> sp.csr_array:
         """Let points join at once; return their weights, one row each, to all points there are then."""
+        new = as_points(new, "new")
         n, m = self.n, len(new)
+        if new.shape[1] != self.points.shape[1]:
+            raise InvalidInput(f"new has {new.shape[1]} columns, but the graph {self.points.shape[1]}", "new")
+        if n + m > len(self.points):
+            raise InvalidInput(f"new has {m} points, but there is room for {len(self.points) - n}", "new")
         self.points[n : n + m] = new
         if self.rule.n_neighbors is None:
             weights = self.rule.weights(pairwise_distances(new, self.points[: n + m]))

@@ -10,7 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..errors import InvalidInput
-from ..numerics.checks import real_array
+from ..numerics.arguments import shown
+from ..numerics.checks import as_matrix, as_number, real_array
 
 # Beyond, squares and products overflow.
 LARGEST = 1e50
@@ -38,15 +39,17 @@ def as_link_values(given: Any, pairs: np.ndarray, n: int, name: str) -> LinkValu
     name : str
         The name of the argument, for messages.
     """
-    if np.ndim(given) == 0 and not isinstance(given, Mapping) and not sp.issparse(given):
-        return _number(given.item() if isinstance(given, np.ndarray) else given, name)
     if isinstance(given, PairValues):
         return given
     if isinstance(given, Mapping):
         return _by_pair(given, pairs, n, name)
-    if (given if sp.issparse(given) else np.asarray(given)).dtype.kind not in "iuf":
+    if isinstance(given, Real) or given is None or isinstance(given, str):
+        return _number(given, name)
+    values = as_matrix(given, name, (n, n)) if sp.issparse(given) else real_array(given, name)
+    if not values.ndim:
+        return _number(given.item() if isinstance(given, np.ndarray) else given, name)
+    if not sp.issparse(given) and np.asarray(given).dtype.kind not in "iuf":
         raise InvalidInput.about(name, "must hold real numbers")
-    values = sp.csr_array(given) if sp.issparse(given) else real_array(given, name)
     if not np.isfinite(values.data if sp.issparse(values) else values).all():
         raise InvalidInput.about(name, "holds NaN or infinity; all its numbers must be finite")
     if values.shape == (n, n):
@@ -72,9 +75,9 @@ def _number(given: Any, name: str) -> float:
     if isinstance(given, bool | np.bool_) or not isinstance(given, Real):
         raise InvalidInput.about(
             name,
-            f"must be a number, numbers by pair {{(i, j): …}}, a matrix or an array, not {given!r}",
+            f"must be a number, numbers by pair {{(i, j): …}}, a matrix or an array, not {shown(given)}",
         )
-    return float(given)
+    return as_number(given, name)
 
 
 def _by_pair(given: Mapping, pairs: np.ndarray, n: int, name: str) -> PairValues:
@@ -83,7 +86,7 @@ def _by_pair(given: Mapping, pairs: np.ndarray, n: int, name: str) -> PairValues
         whole = isinstance(pair, tuple) and len(pair) == 2 and all(isinstance(end, Integral) for end in pair)
         if not whole or not 0 <= min(pair) < max(pair) < n:
             raise InvalidInput.about(
-                name, f"by pair must look like {{(0, 1): 0.5}}, with points 0 … {n - 1}, not {pair!r}"
+                name, f"by pair must look like {{(0, 1): 0.5}}, with points 0 … {n - 1}, not {shown(pair)}"
             )
         key = int(min(pair)), int(max(pair))
         if key not in links:

@@ -14,7 +14,17 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from ..errors import InconsistentLinks, InvalidInput
-from ..numerics.checks import as_count, as_generator, as_labels, as_permutation, as_positive, is_known, real_array
+from ..numerics.arguments import as_path, shown
+from ..numerics.checks import (
+    MOST_POINTS,
+    as_count,
+    as_generator,
+    as_labels,
+    as_permutation,
+    as_positive,
+    as_square,
+    is_known,
+)
 from . import partial_labels as labelling
 from .files import links as link_files
 
@@ -43,7 +53,7 @@ class Links:
     cannot: Any = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "n", as_count(self.n, "n", 1))
+        object.__setattr__(self, "n", as_count(self.n, "n", 1, MOST_POINTS))
         for kind in ("must", "cannot"):
             pairs = _as_pairs(getattr(self, kind), self.n, kind)
             pairs.setflags(write=False)
@@ -65,17 +75,7 @@ class Links:
         size are left out.
         """
         threshold = as_positive(threshold, "threshold", or_zero=True)
-        if not sp.issparse(Q):
-            Q = real_array(Q, "the link matrix", "Q")
-            if Q.ndim != 2:
-                raise InvalidInput(f"the link matrix must be two-dimensional; its shape is {Q.shape}", "Q")
-        if np.iscomplexobj(Q):
-            raise InvalidInput("the link matrix is complex; give real numbers", "Q")
-        Q = sp.coo_array(sp.csr_array(Q))  # entries given twice are added
-        if Q.shape[0] != Q.shape[1]:
-            raise InvalidInput(f"the link matrix must be square; its shape is {Q.shape}", "Q")
-        if not np.isfinite(Q.data).all():
-            raise InvalidInput("the link matrix has NaN or infinite entries; use 0 where there is no link", "Q")
+        Q = sp.coo_array(sp.csr_array(as_square(Q, "the link matrix", "Q")))  # entries given twice are added
         strong = (abs(Q.data) > threshold) & (Q.row != Q.col)
         pairs, signs = np.column_stack([Q.row, Q.col])[strong], Q.data[strong] > 0
         must, cannot = _unique_pairs(pairs[signs]), _unique_pairs(pairs[~signs])
@@ -141,12 +141,13 @@ class Links:
 
     def save(self, path: str | Path) -> Path:
         """Write the links to a file: JSON, or CSV with the columns ``i,j,kind``, by its ending."""
-        return link_files.write(Path(path), self.n, self.must, self.cannot)
+        return link_files.write(as_path(path), self.n, self.must, self.cannot)
 
     @classmethod
     def load(cls, path: str | Path, n: int | None = None) -> Links:
         """Read links from JSON or CSV, by the file's ending. A CSV does not store n, so it must be given."""
-        content = link_files.read(Path(path), n)
+        path = as_path(path)
+        content = link_files.read(path, None if n is None else as_count(n, "n", 1, MOST_POINTS))
         try:
             return cls(*content)
         except InvalidInput as error:
@@ -157,14 +158,14 @@ class Links:
         """Read links from a pandas frame (or a dict of columns) with the columns ``i``, ``j``, ``kind``."""
         try:
             columns = [list(table[name]) for name in ("i", "j", "kind")]
-        except (KeyError, TypeError, IndexError) as error:
+        except Exception as error:  # it may be anything that has columns
             raise InvalidInput("a table of links needs the columns i, j and kind", "table") from error
         if len({len(column) for column in columns}) > 1:
             raise InvalidInput("the columns i, j and kind of a table of links must be equally long", "table")
         rows: dict[str, list] = {"must": [], "cannot": []}
         for k, (i, j, kind) in enumerate(zip(*columns, strict=True)):
-            if kind not in rows:
-                raise InvalidInput(f"row {k} of the table: kind must be 'must' or 'cannot', not {kind!r}", "table")
+            if not isinstance(kind, str) or kind not in rows:
+                raise InvalidInput(f"row {k} of the table: kind must be 'must' or 'cannot', not {shown(kind)}", "table")
             rows[kind].append((i, j))
         return cls(n, rows["must"], rows["cannot"])
 
@@ -294,7 +295,9 @@ class Links:
         """Return links drawn from these with replacement; a link drawn twice counts once."""
         if not len(self):
             raise InvalidInput("there are no links to draw from; give some first", "links")
-        drawn = np.unique(as_generator(random_state).integers(len(self), size=as_count(n_links, "n_links", 1)))
+        drawn = np.unique(
+            as_generator(random_state).integers(len(self), size=as_count(n_links, "n_links", 1, MOST_POINTS))
+        )
         must = drawn[drawn < len(self.must)]
         return Links(self.n, self.must[must], self.cannot[drawn[drawn >= len(self.must)] - len(self.must)])
 
@@ -320,13 +323,11 @@ class Links:
 def _as_pairs(pairs: Any, n: int, kind: str) -> np.ndarray:
     """Return pairs i < j, sorted and unique, or say which pair is wrong and why."""
     what = f"{kind}-link"
-    if isinstance(pairs, Iterable) and not hasattr(pairs, "shape"):
-        pairs = [tuple(pair) if isinstance(pair, set | frozenset) else pair for pair in pairs]
-        if not pairs:
-            return np.zeros((0, 2), dtype=int)
     try:
+        if isinstance(pairs, Iterable) and not hasattr(pairs, "shape"):
+            pairs = [tuple(pair) if isinstance(pair, set | frozenset) else pair for pair in pairs]
         array = np.asarray(pairs)
-    except ValueError as error:
+    except Exception as error:  # reading objects runs their code, which may raise anything
         raise InvalidInput(f"{what}s must be pairs (i, j) of point numbers", kind) from error
     if array.size == 0:
         return np.zeros((0, 2), dtype=int)
@@ -334,8 +335,8 @@ def _as_pairs(pairs: Any, n: int, kind: str) -> np.ndarray:
         raise InvalidInput(f"{what}s must be pairs (i, j) of point numbers; their shape is {array.shape}", kind)
     try:
         numbers = array.astype(float)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise InvalidInput(f"{what}s must be pairs of whole numbers: {error}", kind) from error
+    except Exception as error:
+        raise InvalidInput(f"{what}s must be pairs of whole numbers", kind) from error
     if array.dtype == bool or not (np.isfinite(numbers).all() and (numbers == np.floor(numbers)).all()):
         raise InvalidInput(f"{what}s must be pairs of whole numbers", kind)
     outside = ((numbers < 0) | (numbers >= n)).any(axis=1)

@@ -55,7 +55,7 @@ def labels_from(links: Any, labels: Any, n_classes: int | None) -> np.ndarray:
         if not apart and len(links.must):  # nothing is kept apart: the largest block is one class
             apart = [int(np.bincount(links.blocks).argmax())]
         block = {b: number for number, b in enumerate(apart)}
-        names = np.arange(max(len(block), as_count(n_classes, "n_classes", 1) if n_classes is not None else 0))
+        names = np.arange(max(len(block), as_count(n_classes, "n_classes", 1, links.n) if n_classes is not None else 0))
     else:
         labels = as_labels(labels, links.n)
         known = np.flatnonzero(is_known(labels))
@@ -63,7 +63,9 @@ def labels_from(links: Any, labels: Any, n_classes: int | None) -> np.ndarray:
         links = joined(links, labels)
         block = dict(zip(links.blocks[known].tolist(), numbers.tolist(), strict=True))
     if n_classes is not None:
-        if as_count(n_classes, "n_classes", 1) < len(names) or (labels is not None and n_classes != len(names)):
+        if as_count(n_classes, "n_classes", 1, links.n) < len(names) or (
+            labels is not None and n_classes != len(names)
+        ):
             if labels is None:
                 raise InvalidInput.about(
                     "n_classes",

@@ -14,6 +14,7 @@ import cvxpy as cp
 import numpy as np
 
 from ..errors import FormUnavailable, InvalidInput
+from ..numerics.checks import as_flag
 from ..numerics.threads import threads_in_use
 from ..solvers.catalogue import choose_solver, require_solver, solver_options
 from ..solvers.route import Resources
@@ -58,6 +59,7 @@ class Prepared:
 
     def solve(self, strict: bool = True, verbose: bool = False, **changes: Any) -> Solution:
         """Solve with other values for fields of the problem; fields that are not given keep their original values."""
+        strict, verbose = as_flag(strict, "strict"), as_flag(verbose, "verbose")
         for field in changes:
             if field not in self.problem.adjustable:
                 raise InvalidInput(
@@ -70,7 +72,8 @@ class Prepared:
             value = getattr(problem, name)
             if np.shape(value) != parameter.shape:
                 raise InvalidInput(
-                    "these values change the shape of the program, not just its numbers; make a new problem"
+                    f"these values change the shape of the program, not just its numbers ({name}); make a new problem",
+                    next(iter(changes), None),
                 )
             parameter.value = value
         raw = call_cvxpy(self._declaration, self.solver, {**self.options, "warm_start": True}, verbose, self._compiled)

@@ -11,7 +11,6 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -20,12 +19,13 @@ from joblib import Parallel, delayed
 from ..certificates.certificate import Certificate
 from ..data.links import Links
 from ..errors import InaccurateWarning, InvalidInput
-from ..numerics.checks import as_count, as_generator
+from ..numerics.checks import MOST_POINTS, MOST_REPEATS, as_count, as_generator
 from ..numerics.matrices import Congruence
 from ..numerics.threads import threads_for
 from ..programs.status import Status
 from .extension import ExtendableKernel
 from .formulation import Formulation, Learnt
+from .options import Options
 
 # Draws before giving up on finding a subset that the formulation accepts.
 MOST_DRAWS = 100
@@ -76,15 +76,17 @@ def solve_resampled(
     options: dict[str, Any],
 ) -> Ensemble:
     """Solve on bootstrap subsets of the links; see :meth:`LinkedGraphProblem.solve_resampled`."""
-    count, n_links = as_count(n_subsets, "n_subsets", 1), as_count(n_links, "n_links", 1)
+    count = as_count(n_subsets, "n_subsets", 1, MOST_REPEATS)
+    n_links = as_count(n_links, "n_links", 1, MOST_POINTS)
+    Options.of(**options)
     if not problem.about.kernel:
         raise InvalidInput(
             f"{type(problem).__name__} yields no kernels to average; use solve(), which takes all links at once"
         )
     if not len(problem.links):
         raise InvalidInput("there are no links to draw from")
-    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral) or n_jobs == 0):
-        raise InvalidInput(f"n_jobs must be None or a whole number other than 0, not {n_jobs!r}")
+    if n_jobs is not None and not as_count(n_jobs, "n_jobs", -MOST_REPEATS, MOST_REPEATS):
+        raise InvalidInput.about("n_jobs", "must be None or a whole number other than 0")
     rng = as_generator(random_state)
     # Everything random is drawn here, so the result does not depend on how the work is shared.
     problems = [_subproblem(problem, n_links, rng) for _ in range(count)]
@@ -104,7 +106,7 @@ def _subproblem(problem: Any, n_links: int, rng: np.random.Generator) -> Any:
             return replace(problem, links=problem.links.bootstrap(n_links, rng))
         except InvalidInput as error:
             refusal = error
-    raise InvalidInput(f"subsets of {n_links} links are too small; raise n_links: {refusal}") from refusal
+    raise InvalidInput(f"subsets of {n_links} links are too small; raise n_links: {refusal}", "n_links") from refusal
 
 
 def _member(problem: Any, options: dict[str, Any]) -> Member:

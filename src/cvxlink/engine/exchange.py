@@ -18,6 +18,8 @@ from ..data.files.archive import read_archive, write_archive
 from ..data.files.atomic import put_in_place
 from ..data.files.contents import require_readable
 from ..errors import InfeasibleProblem, InvalidFile, InvalidInput, SolverUnavailable
+from ..numerics.arguments import as_instance, as_path, shown
+from ..numerics.checks import as_flag
 from ..programs.status import DEFAULT_ACCURACY
 from ..solvers.executables import ELIMINATED, ConeProgramSolver, unpacked
 from ..solvers.files.cbf import write_cbf
@@ -25,7 +27,7 @@ from ..solvers.files.cone_program import ConeProgram, Eliminated
 from ..solvers.files.sdpa import Result, read_result, write_sdpa
 from ..solvers.through_cvxpy import LARGEST_SQUARE, RawResult, interpreted, order_of_quadratic_terms
 from .formulation import Formulation
-from .options import Options
+from .options import Options, as_accuracy
 from .plan import Plan, make_plan
 from .solution import Solution
 from .solve import finished
@@ -92,10 +94,11 @@ def bring_back(
         The problem that was exported. Without it, it is read from the ``.lift``; its class must then be one of
         cvxlink's methods, or be loaded already.
     """
-    path, result = as_path(program), as_path(result)
-    format_of(path)
-    if problem is not None and not isinstance(problem, Formulation):
-        raise InvalidInput.about("problem", f"must be the problem that was exported, not {problem!r}")
+    path, result = as_path(program, "program"), as_path(result, "result")
+    accuracy, strict = as_accuracy(accuracy), as_flag(strict, "strict")
+    format_of(path, "program")
+    if problem is not None:
+        as_instance(problem, Formulation, "problem", "the problem that was exported")
     compiled = _compiled_again(_lift(path), problem)
     found = read_result(result, compiled.eliminated.program)
     _require_fit(found, compiled.eliminated.program, result)
@@ -154,24 +157,13 @@ def _starts_as_pickle(lift: Path) -> bool:
         return file.read(1) == PICKLED
 
 
-def as_path(given: Any) -> Path:
-    """Return a path, or raise if it is not one."""
-    try:
-        path = Path(given)
-        path.name.encode("utf-8", "surrogateescape")
-    except (TypeError, ValueError):
-        raise InvalidInput(f"expected a path, not {given!r}") from None
-    if "\0" in str(path):
-        raise InvalidInput(f"{str(path)!r} is not the name of a file")
-    return path
-
-
-def format_of(path: Path) -> str:
+def format_of(path: Path, argument: str = "path") -> str:
     """Return the suffix that determines the format of a program."""
     for suffix in WRITERS:
         if path.name.endswith(suffix):
             return suffix
-    raise InvalidInput(f"{path.name}: the name of a program file must be {' or '.join('*' + end for end in WRITERS)}")
+    endings = " or ".join("*" + end for end in WRITERS)
+    raise InvalidInput(f"{shown(path.name)}: the name of a program file must be {endings}", argument)
 
 
 def _lift(path: Path) -> Path:

@@ -131,7 +131,7 @@ def extend(
     graph, new = _checked(solution, X_new)
     online, unit_length, alone = as_flag(online, "online"), as_flag(unit_length, "unit_length"), as_flag(alone, "alone")
     if online and alone:
-        raise InvalidInput("online and alone exclude each other; give online or alone")
+        raise InvalidInput("online and alone exclude each other; give online or alone", "online")
     if alone:
         grown, rows = _extend_alone(solution, graph, new)
     else:
@@ -159,14 +159,16 @@ def _checked(solution: LearntKernel, X_new: Any) -> tuple[Graph, np.ndarray]:
     """Return the graph that the new points will join, and the new points."""
     graph = solution._graph
     if graph is None:
-        raise InvalidInput(f"{type(solution.problem).__name__} has no graph that new points can join")
+        raise InvalidInput(f"{type(solution.problem).__name__} has no graph that new points can join", "X_new")
     if graph.points is None or graph.rule is None:
         raise InvalidInput(
-            "new points can only join a graph that was built from points; build it with Graph.knn or Graph.rbf"
+            "new points can only join a graph that was built from points; build it with Graph.knn or Graph.rbf", "X_new"
         )
     new = as_points(X_new, "X_new")
     if new.shape[1] != graph.points.shape[1]:
-        raise InvalidInput(f"X_new has {new.shape[1]} columns, but the graph was built from {graph.points.shape[1]}")
+        raise InvalidInput.about(
+            "X_new", f"has {new.shape[1]} columns, but the graph was built from {graph.points.shape[1]}"
+        )
     return graph, new
 
 
@@ -204,7 +206,8 @@ def _arrivals(solution: LearntKernel, graph: Graph, new: np.ndarray) -> Iterator
         if not degrees.all():
             raise InvalidInput(
                 f"new point {start + int(np.flatnonzero(degrees == 0)[0])} is so far from the old points that no edge "
-                f"joins them; leave it out, or build the graph with Graph.knn(connect=True) or a larger sigma"
+                f"joins them; leave it out, or build the graph with Graph.knn(connect=True) or a larger sigma",
+                "X_new",
             )
         counts = np.diff(w.indptr)
         if normalized:  # L_ii = 1, and the degree of an old point grows by its new edge
@@ -224,7 +227,7 @@ def _nearest_mean(old: np.ndarray, labels: Any) -> Callable[[np.ndarray], np.nda
     known = is_known(labels)
     if not known.any():
         raise InvalidInput(
-            "no label is known, so there is nothing to predict from; pass the labels of solution.cluster()"
+            "no label is known, so there is nothing to predict from; pass the labels of solution.cluster()", "labels"
         )
     classes, membership = np.unique(labels[known], return_inverse=True)
     means = np.array([old[known][membership == c].mean(axis=0) for c in range(len(classes))])

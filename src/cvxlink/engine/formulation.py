@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 
 from ..errors import InvalidProblem
-from ..model.declared import Declared, declared_variables
-from ..numerics.checks import as_labels
+from ..model.declared import Declared, as_values, declared_variables
+from ..numerics.arguments import as_choice, as_mapping
+from ..numerics.checks import as_count, as_labels
 from ..numerics.matrices import Arrays, Congruence, Matrix, indicators
 from ..programs.base import Program
 from ..programs.declared import DeclaredProgram, SpecialProgram
@@ -59,11 +60,14 @@ class Learnt:
 
     def get(self, name: str) -> Any:
         """Return a field, computed if it was given as a function."""
+        as_choice(name, "name", [field.name for field in fields(self)])
         value = getattr(self, name)
         return value() if callable(value) else value
 
     def affinity_for(self, n_clusters: int | None) -> Any:
         """Return the affinity for a number of clusters, or None if the method has none of its own."""
+        if n_clusters is not None:
+            as_count(n_clusters, "n_clusters")
         return self.affinity(n_clusters) if callable(self.affinity) else self.affinity
 
 
@@ -93,6 +97,7 @@ class Formulation(Declared):
         self, form: str, values: Mapping[str, Any], duals: Mapping[str, Any]
     ) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return variables and multipliers of this program from those of an equivalent one; by default, by name."""
+        values, duals = as_mapping(values, "values"), as_mapping(duals, "duals", "multipliers by name")
         return _named(values, self.declaration.variables), _named(duals, self.declaration.constraints)
 
     @property
@@ -105,8 +110,13 @@ class Formulation(Declared):
 
         ``values["K"]`` is an array; ``values.stored["K"]`` may be a product, which is cheaper to work with.
         """
+        values = self.answer(values)
         square = [name for name, v in declared_variables(self).items() if v.ndim == 2 and v.is_symmetric()]
         return Learnt(kernel=values.stored[square[0]] if len(square) == 1 else None)
+
+    def answer(self, values: Any) -> Arrays:
+        """Return a point, checked to have a value of the right shape for each variable of the program."""
+        return as_values(declared_variables(self), values, "values")
 
     def point_of_clustering(self, labels: Any) -> dict[str, Any] | None:
         """Return a clustering as a point of the program, or None if that is not possible.

@@ -13,7 +13,8 @@ from ..clustering import METHODS, best_class, kernel_factor, kernel_kmeans, kmea
 from ..data.graph import Graph
 from ..data.links import Links
 from ..errors import CvxlinkError, InvalidInput, LinkWarning
-from ..numerics.checks import as_count, as_generator
+from ..numerics.arguments import shown
+from ..numerics.checks import MOST_REPEATS, as_count, as_generator, require_random_state
 from ..numerics.matrices import Congruence, Matrix, as_dense
 from ..numerics.separable import LARGEST_ARRAY
 from .formulation import Formulation, Learnt
@@ -140,8 +141,10 @@ class LearntKernel(ABC):
 
 def cluster(solution: Any, n_clusters: int | None, method: str | None, random_state: Any, n_init: int) -> np.ndarray:
     """Cluster a solution; warn if the links cannot hold with this number of clusters."""
-    if method is not None and method not in METHODS:
-        raise InvalidInput(f"there is no clustering method {method!r}; there are {', '.join(METHODS)}")
+    if method is not None and (not isinstance(method, str) or method not in METHODS):
+        raise InvalidInput(f"there is no clustering method {shown(method)}; there are {', '.join(METHODS)}", "method")
+    require_random_state(random_state)
+    as_count(n_init, "n_init", 1, MOST_REPEATS)
     k = _number_of_clusters(solution, n_clusters, method)
     method = method or solution.problem.about.cluster
     if method is None:
@@ -151,7 +154,8 @@ def cluster(solution: Any, n_clusters: int | None, method: str | None, random_st
     if method not in ways(solution):
         name, yields = type(solution.problem).__name__, solution.problem.about.yields
         raise InvalidInput(
-            f"{name} yields {yields}, which cannot be clustered by {method!r}; it can by {', '.join(ways(solution))}"
+            f"{name} yields {yields}, which cannot be clustered by {method!r}; it can by {', '.join(ways(solution))}",
+            "method",
         )
     links = getattr(solution.problem, "links", None)
     if method != "kernel-kmeans":
@@ -207,15 +211,18 @@ def _number_of_clusters(solution: Any, n_clusters: int | None, method: str | Non
     name, declared = type(solution.problem).__name__, getattr(solution.problem, "n_clusters", None)
     if n_clusters is None:
         if declared is None:
-            raise InvalidInput(f"{name} does not know how many clusters there are; call cluster(n_clusters=…)")
+            raise InvalidInput(
+                f"{name} does not know how many clusters there are; call cluster(n_clusters=…)", "n_clusters"
+            )
         return int(declared)
-    k = as_count(n_clusters, "n_clusters", 1)
+    graph = solution._graph
+    k = as_count(n_clusters, "n_clusters", 1, None if graph is None else graph.n)
     if declared is not None and k != declared and method in (None, "cut", "argmax"):
         named = hasattr(solution.problem, "classes")
         how = "it has one cluster per class of the labels" if named else f"declare it with n_clusters={k}"
         others = [way for way in ways(solution) if way not in ("cut", "argmax", solution.problem.about.cluster)]
         instead = f", or pass method={' or '.join(map(repr, others))}" if others else ""
-        raise InvalidInput(f"this {name} is for {declared} clusters, not {k}; {how}{instead}")
+        raise InvalidInput(f"this {name} is for {declared} clusters, not {k}; {how}{instead}", "n_clusters")
     return k
 
 

@@ -9,10 +9,11 @@ from typing import Any
 import cvxpy as cp
 import scipy.sparse as sp
 
+from ..numerics.arguments import as_instance, as_path
 from ..programs.linear_sdp import LinearSDP, Rows
 from ..solvers.files.cbf import read_cbf
 from ..solvers.files.sdpa import read_sdpa
-from .exchange import as_path, format_of
+from .exchange import format_of
 from .problem import Problem
 
 READERS = {".dat-s": read_sdpa, ".cbf": read_cbf}
@@ -28,6 +29,9 @@ class LinearProblem(Problem):
     """
 
     data: LinearSDP
+
+    def __post_init__(self) -> None:
+        as_instance(self.data, LinearSDP, "data", "a LinearSDP")
 
     def variables(self) -> dict[str, cp.Variable]:
         """One symmetric matrix."""

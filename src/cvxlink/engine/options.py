@@ -8,13 +8,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from inspect import Parameter, Signature
-from numbers import Real
 from typing import Any
 
-import numpy as np
-
 from ..errors import InvalidInput
-from ..numerics.checks import as_count, as_flag
+from ..numerics.arguments import as_mapping, shown
+from ..numerics.checks import as_count, as_flag, as_number, require_random_state
 from ..programs.status import DEFAULT_ACCURACY
 from ..solvers.isolation import Limits, available_threads
 from ..solvers.route import Progress
@@ -100,19 +98,26 @@ class Options:
     def __post_init__(self) -> None:
         for name in ("presolve", "isolate", "strict", "verbose"):
             as_flag(getattr(self, name), name)
+        for name in ("solver", "form", "route"):
+            value = getattr(self, name)
+            self._require(value is None or (isinstance(value, str) and value != ""), name, "a name or None")
+        require_random_state(self.random_state)
         self._require(self.progress is None or callable(self.progress), "progress", "a function that takes a Progress")
-        limited = isinstance(self.time_limit, Real) and 0 < float(self.time_limit) < LONGEST_LIMIT
-        self._require(self.time_limit is None or limited, "time_limit", f"seconds between 0 and {LONGEST_LIMIT:g}")
-        accurate = isinstance(self.accuracy, int | float) and 0 < self.accuracy < 1
-        self._require(self.accuracy is None or accurate, "accuracy", "a number between 0 and 1, or None")
-        self._require(isinstance(self.solver_options, Mapping | None), "solver_options", "a dictionary")
+        if self.time_limit is not None:
+            limited = 0 < as_number(self.time_limit, "time_limit") < LONGEST_LIMIT
+            self._require(limited, "time_limit", f"seconds between 0 and {LONGEST_LIMIT:g}")
+        as_accuracy(self.accuracy)
+        if self.threads is not None:
+            as_count(self.threads, "threads")
+        if self.solver_options is not None:
+            as_mapping(self.solver_options, "solver_options", "options by name")
         for name in ("solver", "verbose"):
             if name in (self.solver_options or {}):
                 raise InvalidInput(f"{name!r} is not a solver option; pass it as solve({name}=…)", "solver_options")
 
     def _require(self, holds: bool, name: str, what: str) -> None:
         if not holds:
-            raise InvalidInput(f"{name} must be {what}, not {getattr(self, name)!r}", name)
+            raise InvalidInput.about(name, f"must be {what}, not {shown(getattr(self, name))}")
 
     @property
     def limits(self) -> Limits:
@@ -124,6 +129,13 @@ class Options:
     def is_isolated(self) -> bool:
         """Whether a child process is needed; memory can only be limited there."""
         return self.isolate or self.memory_limit is not None
+
+
+def as_accuracy(accuracy: Any) -> float | None:
+    """Return an accuracy, a number between 0 and 1, or None."""
+    if accuracy is not None and not 0 < as_number(accuracy, "accuracy") < 1:
+        raise InvalidInput.about("accuracy", f"must be a number between 0 and 1, or None, not {shown(accuracy)}")
+    return accuracy
 
 
 def in_bytes(limit: Any) -> float | None:
@@ -138,10 +150,10 @@ def in_bytes(limit: Any) -> float | None:
         size = (
             None if found is None else float(found[1]) * (1024 if found[3] else 1000) ** " kMGT".index(found[2] or " ")
         )
-    if not (isinstance(size, Real) and not isinstance(size, bool) and LEAST_MEMORY <= float(size) < np.inf):
+    if size is None or not as_number(size, "memory_limit") >= LEAST_MEMORY:
         raise InvalidInput(
             f"memory_limit must be a number of bytes or a string such as '4GB', at least "
-            f"{LEAST_MEMORY / 1e6:.0f} MB, which Python and CVXPY need; not {limit!r}",
+            f"{LEAST_MEMORY / 1e6:.0f} MB, which Python and CVXPY need; not {shown(limit)}",
             "memory_limit",
         )
     return float(size)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from textwrap import wrap
 from typing import Any, NoReturn
 
@@ -13,6 +13,7 @@ import cvxpy as cp
 
 from ..errors import FormUnavailable, InfeasibleProblem, InvalidInput, InvalidProblem, ReductionRefused
 from ..model.tables import WIDTH
+from ..numerics.arguments import shown
 from ..programs.base import Program
 from ..programs.declared import SpecialProgram
 from ..reductions import Contraction, Dualisation, Elimination, Reduction, Scaling
@@ -158,11 +159,12 @@ def make_plan(problem: Formulation, options: Options) -> Plan:
 
 def to_cvxpy(problem: Formulation, form: str | None, presolve: bool) -> cp.Problem:
     """Return a program as CVXPY takes it; see :meth:`cvxlink.Problem.to_cvxpy`."""
+    options = Options(form=form, presolve=presolve)
     default = problem.about.form if problem.convex else next(iter(problem.equivalents), problem.about.form)
     form = form or default
     if form == problem.about.form and not presolve and problem.convex:
         return copy.copy(problem).declaration.to_cvxpy()  # with variables of its own
-    return make_plan(problem, Options(form=form, presolve=presolve)).program.declaration.to_cvxpy()
+    return make_plan(problem, replace(options, form=form)).program.declaration.to_cvxpy()
 
 
 # ---------------------------------------------------------------------- where it starts, and what reductions make of it
@@ -315,9 +317,9 @@ def _refuse_route(name: str, starts: list[_Start]) -> NoReturn:
     if name in {route.name for route in GENERAL_ROUTES} and not reasons:
         reasons = [_why_not_linear(starts[0].program)]
     if reasons:
-        raise FormUnavailable(f"the route {name!r} does not take this problem: {'; '.join(reasons)}")
+        raise FormUnavailable(f"the route {shown(name)} does not take this problem: {'; '.join(reasons)}")
     fitting = [route.name for route, data in known if route.refuses(data) is None]
-    raise FormUnavailable(f"there is no route {name!r}; for this problem there is {', '.join(fitting) or 'none'}")
+    raise FormUnavailable(f"there is no route {shown(name)}; for this problem there is {', '.join(fitting) or 'none'}")
 
 
 def _why_not_linear(program: Program) -> str:
@@ -358,4 +360,6 @@ def _refuse_form(problem: Formulation, form: str, refusal: ReductionRefused | No
     name = type(problem).__name__
     why = f" ({refusal})" if refusal else ""
     route = f"; {form!r} is a route, solve(route={form!r})" if form in routes_of(problem) else ""
-    raise FormUnavailable(f"{name} has no form {form!r}{why}; it has {', '.join(forms_of(problem)) or 'none'}{route}")
+    raise FormUnavailable(
+        f"{name} has no form {shown(form)}{why}; it has {', '.join(forms_of(problem)) or 'none'}{route}"
+    )

@@ -10,6 +10,7 @@ from typing import Any
 import cvxpy as cp
 
 from ..certificates import Certificate, certify_program
+from ..numerics.arguments import as_instance
 from ..programs.base import Program
 from ..programs.status import DEFAULT_ACCURACY
 from . import exchange, plan, solve
@@ -144,5 +145,6 @@ def certify(
         Multipliers by the name of the constraint. For lhs = rhs and lhs ≤ rhs this is the change of the optimum per
         unit of u in rhs + u (CVXPY reads a ≥ b as b ≤ a), for a semidefinite constraint the slack matrix.
     """
-    program = problem if isinstance(problem, Program) else checked_program(problem)
-    return certify_program(program, values, duals)
+    if not isinstance(problem, Program):
+        problem = checked_program(as_instance(problem, Formulation, "problem", "a problem or a program"))
+    return certify_program(problem, values, duals)

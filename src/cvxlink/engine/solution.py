@@ -12,6 +12,7 @@ from ..certificates import Certificate, certify_program
 from ..clustering import best_class
 from ..errors import CvxlinkError, InvalidInput
 from ..model.declared import is_said_of
+from ..numerics.checks import as_numbers_of_points
 from ..numerics.matrices import Arrays, as_dense, class_shares
 from ..numerics.separable import entries_of
 from ..numerics.stationarity import stationarity
@@ -137,11 +138,8 @@ class Solution(ExtendableKernel):
 
     def propagated_at(self, i: Any, j: Any) -> np.ndarray:
         """Return the propagated links between points i and j (numbers or arrays) without building the whole matrix."""
-        F, (i, j) = self._propagated, (np.asarray(points, dtype=None if np.size(points) else int) for points in (i, j))
-        n = F.shape[0]
-        for points in (i, j):
-            if points.size and (points.dtype.kind not in "iu" or not 0 <= points.min() <= points.max() < n):
-                raise InvalidInput(f"i and j must be point numbers from 0 to {n - 1}, or arrays of them")
+        F = self._propagated
+        i, j = (as_numbers_of_points(points, F.shape[0], name) for points, name in ((i, "i"), (j, "j")))
         try:
             i, j = np.broadcast_arrays(i, j)
         except ValueError:

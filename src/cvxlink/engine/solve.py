@@ -172,13 +172,15 @@ def _started(plan: Plan, start: Any) -> np.ndarray:
     n = checked_program(plan.problem).linear_sdp().n
     if factor.ndim != 2 or len(factor) != n or not np.isfinite(factor).all():
         raise InvalidInput(
-            f"start must be an earlier solution on the same {n} points, or a factor with {n} rows of finite numbers"
+            f"start must be an earlier solution on the same {n} points, or a factor with {n} rows of finite numbers",
+            "start",
         )
     largest = abs(factor).max(initial=0.0)
     if not largest > 0 or factor.shape[1] >= max(n, 2):
         raise InvalidInput(
             "start must be a factor with fewer columns than rows, and not zero; for a kernel pass its solution or its "
-            "factor"
+            "factor",
+            "start",
         )
     factor = factor / largest
     for step in plan.steps:

@@ -16,7 +16,7 @@ from ..data.links import Links
 from ..data.partial_labels import joined
 from ..errors import InvalidInput
 from ..methods.table import Method
-from ..numerics.checks import as_labels, is_known
+from ..numerics.checks import as_labels, is_known, real_array
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +117,7 @@ def _as_links(links: Any, n: int) -> Links:
     if links is None:
         return Links(n)
     if not isinstance(links, Links):
-        shape = links.shape if issparse(links) else np.shape(links)
+        shape = links.shape if issparse(links) else real_array(links, "links").shape
         if shape != (n, n):
             raise InvalidInput.about(
                 "links",

@@ -19,6 +19,8 @@ from ..engine.problem import Problem
 from ..engine.solution import Solution
 from ..errors import CvxlinkError, InvalidFile, InvalidInput
 from ..model.tables import Table
+from ..numerics.arguments import as_path, as_text, shown
+from ..numerics.checks import as_positive, as_real
 from .building import Check, built, is_number
 
 # By how much a certified bound may miss the reference because of rounding, relative to 1 + |value|.
@@ -26,6 +28,8 @@ ROUNDING = 1e-8
 VERIFY_SECONDS = 120.0
 # Up to this many points an instance is small: every solver is tried on it.
 SMALL = 40
+# A longer name is not searched for similar ones.
+LONGEST_NAME = 100
 
 KEYS = {"title", "formulation", "why", "data", "graph", "kernel", "links", "labels", "parameters", "reference"}
 REFERENCE_KEYS = {"value", "tolerance", "proof", "by", "solvers"}
@@ -44,7 +48,7 @@ def names(where: Path | str | None = None) -> list[str]:
     """Return the names of the instances, of the library or of a folder of your own."""
     found = _names_in(_folder(where))
     if not found:
-        raise InvalidInput(f"there are no instances, files named *.toml, in {_folder(where)}")
+        raise InvalidInput(f"there are no instances, files named *.toml, in {shown(str(_folder(where)))}", "where")
     return found
 
 
@@ -55,19 +59,20 @@ def _names_in(home: Path) -> list[str]:
 def load(name: str, where: Path | str | None = None) -> Instance:
     """Return an instance by its name."""
     home = _folder(where)
-    if not isinstance(name, str) or not name or Path(name).name != name or set(name) & set("\\\0"):
-        raise InvalidInput(
-            f"{str(name)[:80]!r} is not the name of an instance: a name has no folders in it; choose a folder of your "
-            f"own with --folder (where=… in Python)"
+    if not as_text(name, "name") or Path(name).name != name or set(name) & set("\\\0"):
+        raise InvalidInput.about(
+            "name",
+            f"{shown(name)} is not that of an instance: a name has no folders in it; choose a folder of your own with "
+            f"--folder (where=… in Python)",
         )
     path = home / f"{name}.toml"
     if not os.path.lexists(path):  # unlike Path.exists, it also says no to names that are too long
-        near = get_close_matches(name, _names_in(home), 1)
+        near = get_close_matches(name[:LONGEST_NAME], _names_in(home), 1)
         hint = f"; did you mean {near[0]!r}?" if near else "; `cvxlink problems list` shows them"
-        raise InvalidInput(f"there is no instance {name[:80]!r}{hint}")
+        raise InvalidInput(f"there is no instance {shown(name)}{hint}", "name")
     require_readable(path, MOST_BYTES)
     if path.resolve().parent != home.resolve():
-        raise InvalidInput(f"the instance {name!r} is a link to a file outside {home}; copy the file there instead")
+        raise InvalidInput(f"the instance {shown(name)} is a link to a file outside {home}; copy the file", "name")
     return Instance.read(path)
 
 
@@ -77,9 +82,9 @@ def instances(where: Path | str | None = None) -> InstanceTable:
 
 
 def _folder(where: Path | str | None) -> Path:
-    path = folder() if where is None else Path(where)
+    path = folder() if where is None else as_path(where, "where")
     if not path.is_dir():
-        raise InvalidInput(f"there is no folder {path}")
+        raise InvalidInput(f"there is no folder {shown(str(path))}", "where")
     return path
 
 
@@ -109,6 +114,7 @@ class Reference:
 
     def off(self, value: float) -> float:
         """Return how far a value is from the optimum, relative to ``1 + |optimum|``."""
+        value = as_real(value, "value")
         return abs(value - self.value) / (1 + abs(self.value))
 
 
@@ -126,6 +132,7 @@ class Instance:
     @classmethod
     def read(cls, path: Path) -> Instance:
         """Read a file; a key that is misspelt or missing is named."""
+        path = as_path(path)
         text = text_in_utf8(bytes_of(path, MOST_BYTES), path.name)
         try:
             content = tomllib.loads(text)
@@ -227,13 +234,17 @@ def verify(
     An instance holds if an answer that is certified to its tolerance agrees with the reference, the reference lies
     between the certified bounds, and, where it rests on solvers, each of them finds it too.
     """
-    wanted = names(where) if which is None else list(which)
+    time_limit = as_positive(time_limit, "time_limit")
+    if which is not None and (isinstance(which, str) or not isinstance(which, Sequence)):
+        raise InvalidInput.about("which", f"must be a list of names, or None for all, not {shown(which)}")
+    wanted = names(where) if which is None else [as_text(name, "which") for name in which]
     with ThreadPoolExecutor(2) as pool:
         yield from pool.map(lambda name: prove(name, where, time_limit), wanted)
 
 
 def prove(name: str, where: Path | str | None = None, time_limit: float = VERIFY_SECONDS) -> Verdict:
     """Prove one instance again; the verdict says what goes wrong."""
+    name, time_limit = as_text(name, "name"), as_positive(time_limit, "time_limit")
     began = perf_counter()
     solution = None
     try:

@@ -16,6 +16,7 @@ from ..engine.formulation import Learnt
 from ..engine.problem import Problem
 from ..errors import InvalidInput
 from ..model.about import About
+from ..numerics.arguments import shown
 from ..numerics.checks import as_flag, as_labels, as_shares, is_known
 from ..numerics.matrices import Arrays, class_shares, indicators
 
@@ -29,13 +30,13 @@ class LinkedProblem(Problem):
 
     def __post_init__(self) -> None:
         name = type(self).__name__
-        if not isinstance(self.graph, Graph) or not isinstance(self.links, Links):
-            raise InvalidInput(
-                f"{name} takes a Graph and Links: {name}(Graph.knn(X), Links(n, must=…, cannot=…)); "
-                f"labels become links by Links.from_labels(labels)"
-            )
+        how = f"{name} takes a Graph and Links: {name}(Graph.knn(X), Links(n, must=…, cannot=…))"
+        if not isinstance(self.graph, Graph):
+            raise InvalidInput(f"{how}; graph must be a Graph, not {shown(self.graph)}", "graph")
+        if not isinstance(self.links, Links):
+            raise InvalidInput(f"{how}; labels become links by Links.from_labels(labels)", "links")
         if self.links.n != self.graph.n:
-            raise InvalidInput(f"the graph has {self.graph.n} points, but the links are on {self.links.n}")
+            raise InvalidInput(f"the graph has {self.graph.n} points, but the links are on {self.links.n}", "links")
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,10 +98,14 @@ class LabelledProblem(Problem):
     def __post_init__(self) -> None:
         name = type(self).__name__
         if not isinstance(self.graph, Graph):
-            raise InvalidInput(f"{name} takes a Graph and labels: {name}(Graph.knn(X), labels), -1 for unknown")
+            raise InvalidInput(
+                f"{name} takes a Graph and labels: {name}(Graph.knn(X), labels), -1 for unknown; graph must be a "
+                f"Graph, not {shown(self.graph)}",
+                "graph",
+            )
         if isinstance(self.labels, Links):
             raise InvalidInput(
-                f"{name} takes labels, not links; links.to_labels() tells which labels follow from links"
+                f"{name} takes labels, not links; links.to_labels() tells which labels follow from links", "labels"
             )
         labels = as_labels(self.labels, self.graph.n).copy()
         labels.setflags(write=False)
@@ -109,7 +114,8 @@ class LabelledProblem(Problem):
         if len(self.classes) < 2:
             raise InvalidInput(
                 f"the labels name {', '.join(map(str, self.classes)) or 'no class'}, but two classes are needed; "
-                f"label at least one point of each class (-1 stands for unknown)"
+                f"label at least one point of each class (-1 stands for unknown)",
+                "labels",
             )
 
     @cached_property
@@ -140,4 +146,5 @@ class LabelledProblem(Problem):
 
     def learnt(self, values: Arrays) -> Learnt:
         """Scores for each class. Their sum only says how near labels are, so the shares are the embedding."""
+        values = self.answer(values)
         return Learnt(scores=values["f"], classes=self.classes, embedding=lambda: class_shares(values["f"]))

@@ -18,6 +18,7 @@ from ..engine.plan import all_routes
 from ..engine.problem import Problem
 from ..errors import InvalidInput
 from ..model.tables import Table, same_name
+from ..numerics.arguments import as_instance, shown
 from . import METHODS
 
 PACKAGE = __name__.split(".")[0]
@@ -78,7 +79,7 @@ class Method:
             raise InvalidInput(f"{self.name} needs {', '.join(sorted(required))}; give it as an option")
         given = {"graph": graph, "links": links, "labels": labels, "n_clusters": n_clusters}
         if "kernel" in self.needs:
-            given["kernel"] = graph.kernel()
+            given["kernel"] = as_instance(graph, Graph, "graph", "a Graph").kernel()
         return self.formulation(**{name: given[name] for name in self.needs}, **chosen)
 
     def cells(self) -> tuple[str, ...]:
@@ -114,7 +115,7 @@ def methods() -> MethodTable:
     return MethodTable(rows)
 
 
-def method(which: Any) -> Method:
+def method(which: Any, argument: str = "method") -> Method:
     """Return a method by its name, in capitals or not, or by its class."""
     if isinstance(which, Method):
         return which
@@ -125,7 +126,8 @@ def method(which: Any) -> Method:
     if name is not None:
         return Method.of(candidates[name])
     raise InvalidInput(
-        f"there is no method {which!r}; there are {', '.join(candidates)}, and any subclass of cvxlink.Problem"
+        f"there is no method {shown(which)}; there are {', '.join(candidates)}, and any subclass of cvxlink.Problem",
+        argument,
     )
 
 

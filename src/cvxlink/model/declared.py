@@ -13,10 +13,14 @@ import cvxpy as cp
 import numpy as np
 import scipy.sparse as sp
 
-from ..errors import InvalidProblem
+from ..errors import InvalidInput, InvalidProblem
+from ..numerics.arguments import as_mapping, shown
+from ..numerics.checks import real_array
+from ..numerics.matrices import Arrays
 from . import typesetting
 from . import typesetting as mathematics
 from .about import About
+from .expressions import as_expression
 from .tables import WIDTH
 
 
@@ -210,8 +214,16 @@ class Declared(ABC):
 
     def parameter(self, name: str) -> Any:
         """Return an attribute by name, or the CVXPY parameter that stands for it in a program compiled once."""
+        if not isinstance(name, str) or not hasattr(self, name):
+            raise InvalidInput.about("name", f"must be a field of {type(self).__name__}, not {shown(name)}")
         value, stand_in = getattr(self, name), self.__dict__.get("_stand_in")
         return value if stand_in is None else stand_in(name, value)
+
+    def require_variables(self, **given: Any) -> None:
+        """Raise if something given by the name of a variable does not have its shape."""
+        for name, variable in declared_variables(self).items():
+            if name in given:
+                as_expression(given[name], name, variable.shape)
 
     @cached_property
     def declaration(self) -> Declaration:
@@ -270,6 +282,22 @@ class Declared(ABC):
         # A dataclass without a docstring gets its signature as one, which does not help a reader.
         useful = summary and not summary[0].startswith(f"{name}(")
         return f"{name}: {summary[0].rstrip('.')}" if useful else name
+
+
+def as_values(variables: Mapping[str, cp.Variable], values: Any, argument: str) -> Arrays:
+    """Return a value of the right shape for each of some variables, as it was given: an array or a product."""
+    given = as_mapping(values, argument, "the values of the variables by name")
+    stored = dict(given.stored if isinstance(given, Arrays) else given)
+    for name, variable in variables.items():
+        if name not in stored:
+            raise InvalidInput.about(argument, f"has no value for the variable {name}")
+        value = stored[name]
+        if not (isinstance(value, np.ndarray) and value.dtype.kind == "f") and not hasattr(value, "toarray"):
+            value = real_array(value, f"{argument}[{name!r}]", argument)
+        if value.shape != variable.shape:
+            raise InvalidInput.about(argument, f"must have the shape {variable.shape} for {name}, not {value.shape}")
+        stored[name] = value
+    return given if isinstance(given, Arrays) else Arrays(stored)
 
 
 def declared_variables(problem: Declared) -> dict[str, cp.Variable]:

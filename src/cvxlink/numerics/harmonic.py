@@ -22,7 +22,8 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from ..errors import InvalidInput
-from .checks import real_array
+from .arguments import as_choice
+from .checks import LARGEST_COORDINATE, as_numbers_of_points, as_square, real_array
 from .eigenpairs import InOrder
 from .matrices import positive_definite_factors
 from .star_mesh import Mesh, eliminated
@@ -66,10 +67,10 @@ class HarmonicExtension:
         self._null_vector = np.ones(self.n) if null_vector is None else null_vector
         self.known = _as_points(known, self.n)
         self.unknown = np.setdiff1d(np.arange(self.n), self.known)
-        if method not in (None, "factorisation", "conjugate gradients"):
-            raise InvalidInput(f"method must be 'factorisation' or 'conjugate gradients', not {method!r}")
+        if method is not None:
+            as_choice(method, "method", ("factorisation", "conjugate gradients"))
         self._asked_for = method
-        require_reached(connected_components(self.L, directed=False)[1], self.known)
+        require_reached(connected_components(self.L, directed=False)[1], self.known, "known")
 
     @property
     def n(self) -> int:
@@ -98,9 +99,15 @@ class HarmonicExtension:
         """
         given = real_array(values, "values")
         if not np.isfinite(given).all():
-            raise InvalidInput("values hold NaN or infinity; leave points without a value out of the known points")
-        if given.shape[:1] != self.known.shape or given.ndim > 2:
-            raise InvalidInput(f"values must have one row for each of the {len(self.known)} known points")
+            raise InvalidInput(
+                "values hold NaN or infinity; leave points without a value out of the known points", "values"
+            )
+        if given.shape[:1] != self.known.shape or given.ndim > 2 or abs(given).max(initial=0.0) > LARGEST_COORDINATE:
+            raise InvalidInput(
+                f"values must have one row for each of the {len(self.known)} known points, with numbers of at most "
+                f"{LARGEST_COORDINATE:g}",
+                "values",
+            )
         if self.mesh is not None:
             return np.asarray(self.mesh.extension @ given)
         extended = np.empty((self.n, *given.shape[1:]))
@@ -237,7 +244,7 @@ class HarmonicExtension:
         return None
 
 
-def require_reached(components: np.ndarray, known: np.ndarray) -> None:
+def require_reached(components: np.ndarray, known: np.ndarray, argument: str = "links") -> None:
     """Raise, naming the component, if a connected component has no known point to determine its values."""
     unreached = np.setdiff1d(components, components[known])
     if len(unreached):
@@ -247,33 +254,32 @@ def require_reached(components: np.ndarray, known: np.ndarray) -> None:
         others = f" ({len(unreached)} components have none)" if len(unreached) > 1 else ""
         raise InvalidInput(
             f"the component of the graph with {who} has no known or linked point{others}; "
-            f"link one of its points, or join the components, as Graph.knn(connect=True) does"
+            f"link one of its points, or join the components, as Graph.knn(connect=True) does",
+            argument,
         )
 
 
 def _as_symmetric(L: Any) -> sp.csr_array:
-    if not sp.issparse(L):
-        L = real_array(L, "L")
-    if np.iscomplexobj(L):
-        raise InvalidInput("L is complex; give real numbers")
-    if len(L.shape) != 2 or L.shape[0] != L.shape[1]:
-        raise InvalidInput(f"L must be a square matrix; its shape is {L.shape}")
-    L = sp.csr_array(L, dtype=float)
-    if not np.isfinite(L.data).all():
-        raise InvalidInput("L has NaN or infinite entries")
+    L = sp.csr_array(as_square(L, "L"))
+    if abs(L.data).max(initial=0.0) > LARGEST_COORDINATE:
+        raise InvalidInput(f"L has entries above {LARGEST_COORDINATE:g}; divide it by the largest", "L")
     if L.nnz and abs(L - L.T).max() > 1e-8 * abs(L).max():
-        raise InvalidInput("L is not symmetric; use (L + L.T) / 2 if that is meant")
+        raise InvalidInput("L is not symmetric; use (L + L.T) / 2 if that is meant", "L")
     return L
 
 
 def _as_points(known: Any, n: int) -> np.ndarray:
-    array = np.asarray(known)
+    try:
+        array = as_numbers_of_points(known, n, "known")
+    except InvalidInput:
+        array = np.zeros(())
     if array.size == 0:
-        raise InvalidInput("there is no known point to extend from; give at least one")
-    if array.ndim != 1 or array.dtype.kind not in "iu" or array.min() < 0 or array.max() >= n:
+        raise InvalidInput("there is no known point to extend from; give at least one", "known")
+    if array.ndim != 1:
         raise InvalidInput(
-            f"known must be a list of point numbers between 0 and {n - 1}; for a mask give np.flatnonzero(mask)"
+            f"known must be a list of point numbers between 0 and {n - 1}; for a mask give np.flatnonzero(mask)",
+            "known",
         )
     if len(np.unique(array)) < len(array):
-        raise InvalidInput("known lists a point twice")
+        raise InvalidInput("known lists a point twice", "known")
     return array

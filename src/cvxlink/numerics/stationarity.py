@@ -18,7 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..errors import InvalidInput
-from .checks import real_array
+from .checks import LARGEST_COORDINATE, as_matrix, finite_array, real_array
 from .eigenpairs import norm_bound
 
 
@@ -41,12 +41,19 @@ def stationarity(f: Any, within: Any, into: Any, null: np.ndarray | None = None)
     columns = real_array(f, "f")
     columns = columns[:, None] if columns.ndim == 1 else columns
     if columns.ndim != 2 or 0 in columns.shape or not np.isfinite(columns).all() or not columns.any(axis=0).all():
-        raise InvalidInput("f must be one labeling or several as columns, with finite numbers and no column of zeros")
+        raise InvalidInput(
+            "f must be one labeling or several as columns, with finite numbers and no column of zeros", "f"
+        )
+    if max(abs(columns).max(), 1 / abs(columns).max(axis=0).min()) > LARGEST_COORDINATE:
+        raise InvalidInput(f"f has columns beyond {LARGEST_COORDINATE:g} in size; rescale it", "f")
     n = len(columns)
-    within, into = (_as_square(matrix, n, name) for matrix, name in ((within, "within"), (into, "into")))
-    null = _null_vectors(within) if null is None else real_array(null, "null")
-    if null.ndim != 2 or len(null) != n:
-        raise InvalidInput(f"null must hold null vectors as columns, with {n} rows")
+    within, into = (as_matrix(matrix, name, (n, n)) for matrix, name in ((within, "within"), (into, "into")))
+    for matrix, name in ((within, "within"), (into, "into")):
+        if norm_bound(matrix) > LARGEST_COORDINATE:
+            raise InvalidInput(f"{name} has entries beyond {LARGEST_COORDINATE:g}; rescale it", name)
+    null = _null_vectors(within) if null is None else finite_array(null, "null", (n, None))
+    if abs(null).max(initial=0.0) > 1 + 1e-6:
+        raise InvalidInput("null must hold null vectors as columns, orthonormal ones", "null")
     columns = columns / np.linalg.norm(columns, axis=0)
 
     def on_range(x: np.ndarray) -> np.ndarray:
@@ -62,14 +69,6 @@ def stationarity(f: Any, within: Any, into: Any, null: np.ndarray | None = None)
         a, b = a / length, b / other
         worst = max(worst, min(1.0, float(np.linalg.norm(a - b * (a @ b)))))
     return worst
-
-
-def _as_square(matrix: Any, n: int, name: str) -> Any:
-    """Return a matrix of finite numbers and order n, sparse if it was."""
-    matrix = sp.csr_array(matrix) if sp.issparse(matrix) else real_array(matrix, name)
-    if matrix.shape != (n, n) or not np.isfinite(matrix.data if sp.issparse(matrix) else matrix).all():
-        raise InvalidInput(f"{name} must be a matrix of finite numbers of shape {(n, n)}, because f has {n} rows")
-    return matrix
 
 
 def _null_vectors(within: Any) -> np.ndarray:

@@ -7,6 +7,7 @@ from itertools import product
 from typing import Any
 
 from ..errors import InvalidInput, MissingDependency, visible
+from ..numerics.arguments import as_text, shown
 
 # Okabe & Ito's colours, which most colour-blind readers can distinguish; black is kept for must-links.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
@@ -16,6 +17,7 @@ UNKNOWN = "#BBBBBB"
 # With more clusters than colours, the marker distinguishes clusters of one colour.
 CLUSTER_STYLES = tuple((colour, marker) for marker, colour in product("o^sDvP*", COLOURS))
 SMALL = 8
+LONGEST_TITLE = 1000
 
 
 def cluster_style(k: int) -> tuple[str, str]:
@@ -23,7 +25,7 @@ def cluster_style(k: int) -> tuple[str, str]:
     return CLUSTER_STYLES[k % len(CLUSTER_STYLES)]
 
 
-def as_text(name: Any) -> str:
+def drawn_name(name: Any) -> str:
     """Return a name from a file as matplotlib shows it: dollar signs are no formulas, control characters are shown."""
     return visible(str(name)).replace("$", r"\$")
 
@@ -41,13 +43,23 @@ def axes(ax: Any) -> Any:
     if ax is None:
         return matplotlib("pyplot").subplots(layout="constrained")[1]
     if not isinstance(ax, matplotlib("axes").Axes):
-        raise InvalidInput(f"ax must be matplotlib Axes, not {type(ax).__name__}; give other arguments by their names")
+        raise InvalidInput.about(
+            "ax", f"must be matplotlib Axes, not {type(ax).__name__}; give other arguments by their names"
+        )
     return ax
+
+
+def as_title(title: Any, name: str = "title") -> str:
+    """Return a text that matplotlib can draw."""
+    text = as_text(title, name)
+    if len(text) > LONGEST_TITLE or not text.replace("\n", "").isprintable():
+        raise InvalidInput.about(name, f"must be printable, and at most {LONGEST_TITLE} characters, not {shown(title)}")
+    return text
 
 
 def bare(ax: Any, title: str, x: str = "", y: str = "") -> Any:
     """Set the texts and remove the ticks, as coordinates mean nothing here."""
-    ax.set(title=title, xticks=[], yticks=[])
+    ax.set(title=as_title(title), xticks=[], yticks=[])
     ax.set_xlabel(x, fontsize=SMALL)
     ax.set_ylabel(y, fontsize=SMALL)
     return ax

@@ -11,9 +11,9 @@ import numpy as np
 from ..engine.formulation import Learnt
 from ..engine.learnt_kernel import LearntKernel
 from ..errors import CvxlinkError, InvalidInput
-from ..numerics.checks import as_kernel, as_labels
+from ..numerics.checks import as_kernel, as_labels, as_square
 from ..numerics.matrices import Congruence, Matrix, as_dense, diagonal
-from .canvas import CANNOT, COLOURS, SMALL, as_text, axes, bare, count_on_x
+from .canvas import CANNOT, COLOURS, SMALL, as_title, axes, bare, count_on_x, drawn_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,10 +40,8 @@ def as_learnt(kernel: Any) -> LearntKernel:
     """Return a solution as it is, and a matrix wrapped as a kernel."""
     if isinstance(kernel, LearntKernel):
         return kernel
-    shape = np.shape(kernel)
-    if len(shape) != 2 or shape[0] != shape[1] or not shape[0]:
-        raise InvalidInput(f"give a solution or a square matrix, not {type(kernel).__name__} of shape {shape}")
-    return GivenKernel(as_kernel(kernel, shape[0]))
+    matrix = as_square(kernel, "K, a solution or a matrix,", "K")
+    return GivenKernel(as_kernel(matrix, matrix.shape[0], "K"))
 
 
 def has_kernel(learnt: LearntKernel) -> bool:
@@ -80,7 +78,8 @@ def plot_affinity(solution: LearntKernel, labels: Any = None, ax: Axes | None = 
     For methods that yield an affinity and no kernel, such as SRCP, E2CP and SL.
     """
     if not isinstance(solution, LearntKernel):
-        raise InvalidInput(f"plot_affinity takes a solution, not {type(solution).__name__}; for a matrix: plot_kernel")
+        problem = f"plot_affinity takes a solution, not {type(solution).__name__}; for a matrix: plot_kernel"
+        raise InvalidInput(problem, "solution")
     return _heat_map(solution.affinity, labels, axes(ax), title)
 
 
@@ -103,7 +102,7 @@ def plot_spectrum(K: Any, ax: Axes | None = None, title: str = "") -> Axes:
     kernel = _kernel_of(learnt)
     eigenvalues, rank = np.linalg.svd(learnt.factor, compute_uv=False) ** 2, learnt.rank
     if not rank:
-        raise InvalidInput("the kernel is zero or negative, so it has no positive eigenvalues to draw")
+        raise InvalidInput("the kernel is zero or negative, so it has no positive eigenvalues to draw", "K")
     ax, numbers = axes(ax), np.arange(1, len(eigenvalues) + 1)
     size = float(np.clip(300 / len(eigenvalues), 2, 6))
     ax.semilogy(numbers[:rank], eigenvalues[:rank], "o", color=COLOURS[0], markersize=size)
@@ -114,7 +113,7 @@ def plot_spectrum(K: Any, ax: Axes | None = None, title: str = "") -> Axes:
     ax.legend(fontsize=SMALL)
     negative = eigenvalues.sum() - diagonal(kernel).sum()
     note = f"\nnot drawn: negative eigenvalues, {-negative:.2g} in total" if negative > 1e-6 * eigenvalues[0] else ""
-    ax.set(title=title, xlabel=f"eigenvalues, by size{note}", ylabel="eigenvalue of the kernel")
+    ax.set(title=as_title(title), xlabel=f"eigenvalues, by size{note}", ylabel="eigenvalue of the kernel")
     count_on_x(ax)
     ax.set_xlim(0, len(eigenvalues) + 1)
     return ax
@@ -125,26 +124,26 @@ def _kernel_of(learnt: LearntKernel) -> Matrix:
     try:
         return learnt.stored_kernel
     except CvxlinkError as error:
-        raise InvalidInput(f"there is no kernel to draw: {error}; see plot_affinity and plot_embedding") from error
+        raise InvalidInput(f"there is no kernel to draw: {error}; see plot_affinity and plot_embedding", "K") from error
 
 
 def _heat_map(matrix: Any, labels: Any, ax: Any, title: str) -> Any:
     n = matrix.shape[0]
     which = "evenly spaced" if labels is None else "in proportion from every cluster"
     labels = np.zeros(n, dtype=int) if labels is None else as_labels(labels, n)
-    shown = _shown(labels)
-    picture = _between(matrix, shown)
+    visible = _shown(labels)
+    picture = _between(matrix, visible)
     limit, beyond = _limit(picture)
     image = ax.imshow(picture, cmap="RdBu_r", vmin=-limit, vmax=limit, interpolation="nearest")
-    bare(ax, title, "" if len(shown) == n else f"{len(shown)} of {n} points, {which}")
-    names, starts, counts = np.unique(labels[shown], return_index=True, return_counts=True)
+    bare(ax, title, "" if len(visible) == n else f"{len(visible)} of {n} points, {which}")
+    names, starts, counts = np.unique(labels[visible], return_index=True, return_counts=True)
     if len(names) > 1:
         for edge in starts[1:]:
             ax.axhline(edge - 0.5, color="black", linewidth=0.7)
             ax.axvline(edge - 0.5, color="black", linewidth=0.7)
-        named = counts >= LEAST_NAMED * len(shown)
+        named = counts >= LEAST_NAMED * len(visible)
         middles = (starts + (counts - 1) / 2)[named]
-        ax.set_yticks(middles, [as_text(name) for name in names[named]], fontsize=SMALL)
+        ax.set_yticks(middles, [drawn_name(name) for name in names[named]], fontsize=SMALL)
         ax.tick_params(axis="y", length=0)
         ax.set_ylabel("cluster", fontsize=SMALL)
     bar = ax.figure.colorbar(image, ax=ax, shrink=0.75, extend="both" if beyond else "neither")

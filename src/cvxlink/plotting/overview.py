@@ -9,6 +9,7 @@ from ..data.files.atomic import put_in_place
 from ..data.links import Links
 from ..engine.learnt_kernel import LearntKernel
 from ..errors import InvalidInput
+from ..numerics.arguments import as_instance, as_path
 from .canvas import legend_beside, matplotlib
 from .kernels import MOST_POINTS, as_learnt, has_kernel, plot_affinity, plot_kernel
 from .points import broken_links, draw_broken, plot_clusters, plot_embedding, plot_links, projected
@@ -30,7 +31,7 @@ def save_overview(path: str | Path, X: Any, links: Links | None, K: Any, labels:
     labels : labels
         The clusters.
     """
-    path = Path(path)
+    path = as_path(path)
     path = path if path.suffix else path.with_suffix(".png")
     figure = drawn_overview(X, links, K, labels)
     with put_in_place(path) as new:
@@ -42,6 +43,8 @@ def drawn_overview(X: Any, links: Links | None, K: Any, labels: Any) -> Any:
     """Return the picture that :func:`save_overview` saves."""
     new_figure = matplotlib("figure").Figure
     learnt, points = as_learnt(K), projected(X)
+    if links is not None:
+        as_instance(links, Links, "links", f"None or Links({len(points)}, must=…, cannot=…)")
     links = Links(len(points)) if links is None else links
     middle = _middle(learnt, len(points))
     figure = new_figure(figsize=(15.5 if middle else 10.5, 4.4), layout="constrained")
@@ -62,7 +65,7 @@ def save(figure: Any, new: Path | None, path: Path) -> None:
     try:
         figure.savefig(new, dpi=130, format=path.suffix.lstrip("."))
     except ValueError as error:  # for example a format that matplotlib does not know
-        raise InvalidInput(f"the picture cannot be saved as {path}: {error}") from error
+        raise InvalidInput(f"the picture cannot be saved as {shown(str(path))}: {error}", "path") from error
 
 
 def _middle(learnt: LearntKernel, n: int) -> str:

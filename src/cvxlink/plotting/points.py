@@ -12,7 +12,7 @@ from ..data.links import Links
 from ..engine.learnt_kernel import LearntKernel
 from ..errors import InvalidInput
 from ..numerics.checks import as_labels, as_points, is_known
-from .canvas import CANNOT, MUST, UNKNOWN, as_text, axes, bare, cluster_style, legend_beside, matplotlib
+from .canvas import CANNOT, MUST, UNKNOWN, axes, bare, cluster_style, drawn_name, legend_beside, matplotlib
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -66,7 +66,7 @@ def plot_clusters(X: Any, labels: Any, ax: Axes | None = None, title: str = "") 
     ax : matplotlib Axes, optional
     title : str
     """
-    return _draw(Plane.of(X), labels, None, axes(ax), title)
+    return _draw(Plane.of(X), labels, None, axes(ax), title, "X")
 
 
 def plot_links(X: Any, links: Links, ax: Axes | None = None, title: str = "", labels: Any = None) -> Axes:
@@ -82,7 +82,7 @@ def plot_links(X: Any, links: Links, ax: Axes | None = None, title: str = "", la
     labels : labels, optional
         Colour the points by these; links that they break are drawn thick, with a cross in the middle.
     """
-    return _draw(Plane.of(X), labels, links, axes(ax), title)
+    return _draw(Plane.of(X), labels, links, axes(ax), title, "X")
 
 
 def plot_embedding(
@@ -102,9 +102,10 @@ def plot_embedding(
     title : str
     """
     if not isinstance(solution, LearntKernel):
-        raise InvalidInput(f"plot_embedding takes a solution, not {type(solution).__name__}; for points: plot_clusters")
+        problem = f"plot_embedding takes a solution, not {type(solution).__name__}; for points: plot_clusters"
+        raise InvalidInput(problem, "solution")
     embedding = solution.embedding
-    ax = _draw(Plane.of(embedding), labels, links, axes(ax), title)
+    ax = _draw(Plane.of(embedding), labels, links, axes(ax), title, "solution")
     if embedding.shape[1] > 1:
         ax.set_aspect("equal", adjustable="datalim")  # distances mean something here
     return ax
@@ -136,11 +137,15 @@ def draw_broken(ax: Any, points: np.ndarray, broken: Links) -> None:
         ax.scatter(x, y, s=max(55 * shrink, 16), zorder=4, label=name, **cross)
 
 
-def _draw(plane: Plane, labels: Any, links: Links | None, ax: Any, title: str) -> Any:
+def _draw(plane: Plane, labels: Any, links: Links | None, ax: Any, title: str, whose: str) -> Any:
     points = plane.points
     if links is not None and (not isinstance(links, Links) or links.n != len(points)):
         what = f"the links are on {links.n}" if isinstance(links, Links) else f"links are a {type(links).__name__}"
-        raise InvalidInput(f"there are {len(points)} points, but {what}; give Links({len(points)}, must=…, cannot=…)")
+        how = f"give Links({len(points)}, must=…, cannot=…)"
+        raise InvalidInput(f"{whose} has {len(points)} points, but {what}; {how}", "links")
+    if labels is not None and len(as_labels(labels)) != len(points):
+        count = len(as_labels(labels))
+        raise InvalidInput(f"there are {count} labels for {len(points)} points in {whose}", "labels")
     _scatter(ax, points, labels)
     if links is not None:
         broken = Links(links.n) if labels is None else broken_links(links, labels)
@@ -166,7 +171,7 @@ def _scatter(ax: Any, points: np.ndarray, labels: Any) -> None:
         x, y = points[labels == label].T
         # A thin dark edge keeps the light colours visible on white.
         style = {"color": colour, "marker": marker, "edgecolors": "#333333", "linewidths": 0.2}
-        ax.scatter(x, y, s=size, zorder=2.5, label=f"cluster {as_text(label)}", **style)
+        ax.scatter(x, y, s=size, zorder=2.5, label=f"cluster {drawn_name(label)}", **style)
 
 
 def _draw_links(ax: Any, points: np.ndarray, kind: str, pairs: np.ndarray, broken: np.ndarray, dot: str) -> None:

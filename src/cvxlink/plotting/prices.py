@@ -12,7 +12,7 @@ from ..engine.solution import Solution
 from ..errors import InvalidInput, ReductionRefused
 from ..numerics.checks import as_count
 from ..reductions import Contraction
-from .canvas import CANNOT, MUST, SMALL, axes
+from .canvas import CANNOT, MUST, SMALL, as_title, axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -56,7 +56,7 @@ def plot_duals(solution: Solution, k: int = 20, ax: Axes | None = None, title: s
     between the same two groups of merged points coincide, so they share one multiplier.
     """
     if not isinstance(solution, Solution):
-        raise InvalidInput(f"plot_duals takes a solution, not {type(solution).__name__}")
+        raise InvalidInput(f"plot_duals takes a solution, not {type(solution).__name__}", "solution")
     k = as_count(k, "k", 1)
     prices, forced = _prices(solution)
     ax = axes(ax)
@@ -80,7 +80,7 @@ def plot_duals(solution: Solution, k: int = 20, ax: Axes | None = None, title: s
     ax.set_xlim(0, 1.15 * max(lengths) or 1.0)
     if len({price.kind for price in largest}) > 1:
         ax.legend(fontsize=SMALL, loc="lower right")
-    ax.set_title(title)
+    ax.set_title(as_title(title))
     ax.set_xlabel(_caption(len(largest), prices, forced), fontsize=SMALL)
     return ax
 
@@ -104,7 +104,8 @@ def _prices(solution: Solution) -> tuple[list[Price], int]:
     if not kinds:
         raise InvalidInput(
             f"this {type(solution.problem).__name__} solution has no multipliers of links; "
-            f"PCP, KP, and MinKL with must_bound and cannot_bound do"
+            f"PCP, KP, and MinKL with must_bound and cannot_bound do",
+            "solution",
         )
     prices, forced = [], 0
     merged = _merged_rows(solution)

@@ -9,8 +9,9 @@ import numpy as np
 
 from ..engine.solution import Solution
 from ..errors import InvalidInput
+from ..numerics.arguments import shown
 from ..numerics.checks import real_array
-from .canvas import COLOURS, SMALL, axes, cluster_style, count_on_x
+from .canvas import COLOURS, SMALL, as_title, axes, cluster_style, count_on_x
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,13 +34,16 @@ def plot_convergence(solution: Solution | Mapping[str, Solution], ax: Axes | Non
     """
     several = dict(solution) if isinstance(solution, Mapping) else {"": solution}
     if not several:
-        raise InvalidInput("there are no solutions to draw; give one, or several by name")
+        raise InvalidInput("there are no solutions to draw; give one, or several by name", "solution")
     for name, one in several.items():
         if not isinstance(one, Solution):
-            raise InvalidInput(f"plot_convergence takes solutions, one or several by name, not {type(one).__name__}")
+            problem = f"plot_convergence takes solutions, one or several by name, not {type(one).__name__}"
+            raise InvalidInput(problem, "solution")
         if not one.history:
             whose = f"the solution {name!r}" if name else "the solution"
-            raise InvalidInput(f"{whose} kept no history; routes that iterate keep one, for example 'spreading'")
+            raise InvalidInput(
+                f"{whose} kept no history; routes that iterate keep one, for example 'spreading'", "solution"
+            )
     ax = axes(ax)
     kinds = {name: _measure(one) for name, one in several.items()}
     same = len(set(kinds.values())) == 1
@@ -53,7 +57,7 @@ def plot_convergence(solution: Solution | Mapping[str, Solution], ax: Axes | Non
         ax.semilogy(steps, np.maximum(one.history, 1e-300), color=colour, label=label, **dots)
     if len(several) > 1:
         ax.legend(fontsize=SMALL)
-    ax.set(title=title, xlabel="iteration", ylabel=next(iter(kinds.values())) if same else "error, at most")
+    ax.set(title=as_title(title), xlabel="iteration", ylabel=next(iter(kinds.values())) if same else "error, at most")
     count_on_x(ax)
     ax.grid(axis="y", color="#DDDDDD", linewidth=0.6)
     return ax
@@ -81,7 +85,9 @@ def plot_scores(
         The label of the axis; by default the score of the curve.
     """
     if not isinstance(curve, Mapping) or not curve:
-        raise InvalidInput("plot_scores takes pairs (number of links, score) by name: {'KP': [(10, 0.8), (20, 0.9)]}")
+        raise InvalidInput.about(
+            "curve", "must be pairs (number of links, score) by name: {'KP': [(10, 0.8), (20, 0.9)]}"
+        )
     curves = {name: _by_number(name, pairs) for name, pairs in curve.items()}
     ax = axes(ax)
     repeated = False
@@ -95,8 +101,8 @@ def plot_scores(
             repeated = True
     ax.legend(fontsize=SMALL)
     note = "\nline: mean of the repeats, band: their middle half" if repeated else ""
-    named = score or getattr(curve, "score", "score")
-    ax.set(title=title, xlabel=f"number of links{note}", ylabel=named)
+    named = as_title(score, "score") or getattr(curve, "score", "score")
+    ax.set(title=as_title(title), xlabel=f"number of links{note}", ylabel=named)
     ax.grid(axis="y", color="#DDDDDD", linewidth=0.6)
     return ax
 
@@ -107,9 +113,13 @@ def _by_number(name: str, pairs: Iterable[tuple[int, Any]]) -> dict[float, np.nd
     try:
         for number, scores in pairs:
             found.setdefault(float(number), []).append(np.atleast_1d(real_array(scores, f"the scores of {name}")))
-    except (TypeError, ValueError) as error:
-        raise InvalidInput(f"the curve of {name} must be pairs (number of links, score or array of scores)") from error
+    except Exception as error:  # reading objects runs their code, which may raise anything
+        raise InvalidInput(
+            f"the curve of {shown(name)} must be pairs (number of links, score or array of scores)", "curve"
+        ) from error
     together = {number: np.concatenate(found[number]) for number in sorted(found)}
     if not together or not all(s.size and np.isfinite(s).all() for s in together.values()):
-        raise InvalidInput(f"the curve of {name} has no scores, or some that are not finite; leave these out")
+        raise InvalidInput(
+            f"the curve of {shown(name)} has no scores, or some that are not finite; leave these out", "curve"
+        )
     return together

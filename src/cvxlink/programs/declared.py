@@ -16,7 +16,7 @@ from cvxpy.atoms.affine.promote import Promote
 from cvxpy.atoms.affine.unary_operators import NegExpression
 
 from ..errors import ReductionRefused
-from ..model.declared import Declaration, Declared
+from ..model.declared import Declaration, Declared, as_values, declared_variables
 from ..model.linear_maps import LinearMap, at_places
 from .base import Program
 from .coefficients import by_gradient, coefficients
@@ -225,10 +225,10 @@ class SpecialProgram(DeclaredProgram):
 
     def value(self, point: Mapping[str, Any]) -> float:
         """Return the objective according to the data."""
-        data = self.data
+        data, point = self.data, as_values(declared_variables(self.problem), point, "point").stored
         return data.value(point[data.variable]) if isinstance(data, LinearSDP) else data.value(point)
 
     def violations(self, point: Mapping[str, Any]) -> Mapping[str, float]:
         """Return the largest violation of each constraint according to the data."""
-        data = self.data
+        data, point = self.data, as_values(declared_variables(self.problem), point, "point").stored
         return data.violations(point[data.variable]) if isinstance(data, LinearSDP) else data.violations(point)

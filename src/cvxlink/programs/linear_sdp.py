@@ -15,9 +15,11 @@ import scipy.sparse as sp
 from ..errors import InvalidInput
 from ..model.declared import Declaration, Sizes
 from ..model.linear_maps import LinearMap, at_places, inner_product
+from ..numerics.arguments import as_mapping
+from ..numerics.checks import as_matrix, as_number, as_numbers_of_points, as_square, real_array
 from ..numerics.harmonic import HarmonicExtension
 from ..numerics.least_eigenvalue import least_eigenvalue
-from ..numerics.matrices import Matrix, as_dense, entries, inner
+from ..numerics.matrices import Congruence, Matrix, as_dense, entries, inner
 from .base import Program
 
 Sense = Literal["==", "<="]
@@ -107,9 +109,10 @@ class LinearSDP(Program):
     @classmethod
     def with_fixed_entries(cls, C: sp.csr_array, entries: Mapping[str, tuple[np.ndarray, float]]) -> LinearSDP:
         """Build the program whose constraints fix entries; ``entries`` maps a name to pairs (i, j) and their value."""
+        C = sp.csr_array(as_square(C, "C"))
         n = C.shape[0]
         groups = []
-        for name, (pairs, value) in entries.items():
+        for name, (pairs, value) in _fixed(entries, n).items():
             m = len(pairs)
             if m:
                 i, j = pairs.T.astype(np.int64)  # n² may be more than 32 bits hold
@@ -153,20 +156,21 @@ class LinearSDP(Program):
     def joined(self, duals: Mapping[str, Any]) -> np.ndarray:
         """Return multipliers by name as one vector."""
         parts = []
+        as_mapping(duals, "duals", "multipliers by name")
         for g in self.rows:
-            try:
-                part = np.asarray(as_dense(duals[g.name]), dtype=float).ravel(order="F")
-            except (TypeError, ValueError) as error:
-                raise InvalidInput(f"the multipliers of {g.name!r} must be numbers") from error
+            if g.name not in duals:
+                raise InvalidInput(f"duals has no multipliers for the constraint {g.name!r}", "duals")
+            part = real_array(as_dense(duals[g.name]), f"the multipliers of {g.name!r}", "duals").ravel(order="F")
             if len(part) != len(g):
                 raise InvalidInput(
-                    f"the constraint {g.name!r} has {len(g)} rows, but {len(part)} multipliers were given"
+                    f"the constraint {g.name!r} has {len(g)} rows, but {len(part)} multipliers were given", "duals"
                 )
             parts.append(part)
         return np.concatenate(parts) if parts else np.zeros(0)
 
     def split(self, y: np.ndarray) -> dict[str, np.ndarray]:
         """Split one vector of multipliers by name."""
+        y = self._one_per_row(y, "y")
         if not self.rows:
             return {}
         ends = np.cumsum([len(g) for g in self.rows])[:-1]
@@ -174,6 +178,7 @@ class LinearSDP(Program):
 
     def adjoint(self, y: np.ndarray) -> sp.csr_array:
         """Return Σ y_r A_r."""
+        y = self._one_per_row(y, "y")
         total: Any = sp.csr_array((self.n, self.n))
         start = 0
         for g in self.rows:
@@ -249,6 +254,8 @@ class LinearSDP(Program):
 
         Inequalities marked as ``active`` count as equations whose right-hand sides are lowered by ``inset``.
         """
+        excess, inset = self._one_per_row(excess, "excess"), as_number(inset, "inset")
+        active = None if active is None else self._one_per_row(active, "active").astype(bool)
         rows = np.flatnonzero(~self.is_inequality if active is None else ~self.is_inequality | active)
         gram = sp.csc_array(self.gram[rows][:, rows])
         solve = _gram_solver(gram)
@@ -301,6 +308,7 @@ class LinearSDP(Program):
 
     def value(self, K: Matrix) -> float:
         """Return ⟨C, K⟩ + c₀."""
+        K = self._matrix(K)
         return inner(self.C, K) + self.offset
 
     def residual(self, K: Matrix) -> np.ndarray:
@@ -311,17 +319,18 @@ class LinearSDP(Program):
     def violations(self, K: Matrix) -> dict[str, float]:
         """Return the largest violation of each group of rows, and of K ⪰ 0: max(0, −λ_min(K))."""
         rows = {name: float(abs(part).max(initial=0.0)) for name, part in self.split(self.residual(K)).items()}
-        return {**rows, self.cone: max(0.0, -least_eigenvalue(K)[0])}
+        return {**rows, self.cone: max(0.0, -least_eigenvalue(self._matrix(K))[0])}
 
     def rows_of(self, K: Matrix | sp.csr_array) -> np.ndarray:
         """Return ⟨A_r, K⟩ for all rows."""
+        K = self._matrix(K)
         part = self.A.tocoo()
         terms = part.data * entries(K, part.col // self.n, part.col % self.n)
         return np.bincount(part.row, terms, len(self.b))
 
     def share_for_inequalities(self, at: np.ndarray, inside: np.ndarray) -> float:
         """Return the share of an interior point to mix in so that the inequalities hold, given A(·) of both points."""
-        rows = self.is_inequality
+        rows, at, inside = self.is_inequality, self._one_per_row(at, "at"), self._one_per_row(inside, "inside")
         excess = np.maximum((at - self.b)[rows], 0)
         room = (self.b - inside)[rows]
         needed = np.divide(excess, excess + room, out=np.full_like(excess, np.inf), where=room > 0)
@@ -329,13 +338,47 @@ class LinearSDP(Program):
 
     def inequalities_hold(self, at: np.ndarray) -> bool:
         """Whether a matrix K satisfies the inequalities up to rounding, given A(K)."""
-        rows = self.is_inequality
+        rows, at = self.is_inequality, self._one_per_row(at, "at")
         return bool((at[rows] <= self.b[rows] + 1e-12 * (1 + abs(self.b[rows]))).all())
+
+    def _one_per_row(self, numbers: Any, name: str) -> np.ndarray:
+        """Return one number per row."""
+        if type(numbers) is not np.ndarray or numbers.shape != self.b.shape or not _is_plain(numbers):
+            numbers = real_array(numbers, name)
+            if numbers.shape != self.b.shape:
+                raise InvalidInput.about(
+                    name, f"must have one number for each of the {len(self.b)} rows; its shape is {numbers.shape}"
+                )
+        return numbers
+
+    def _matrix(self, K: Any) -> Any:
+        """Return a matrix of order n: an array, a sparse matrix or a product."""
+        plain = type(K) is np.ndarray or isinstance(K, sp.csr_array)
+        if not isinstance(K, Congruence) and not (plain and _is_plain(K)):
+            K = as_matrix(K, "K", (self.n, self.n))
+        if K.shape != (self.n, self.n):
+            raise InvalidInput.about("K", f"must have the shape {(self.n, self.n)}, not {K.shape}")
+        return K
 
     def has_evident_point(self) -> bool:
         """Whether the least-norm solution of the equations is feasible."""
         K = self.least_norm_solution()
         return K is not None and self.inequalities_hold(self.rows_of(K)) and least_eigenvalue(K)[0] >= -1e-12
+
+
+def _is_plain(array: Any) -> bool:
+    return array.dtype.kind in "biu" or array.dtype == float
+
+
+def _fixed(entries: Any, n: int) -> dict[str, tuple[np.ndarray, float]]:
+    """Return pairs of points and their value by name."""
+    found = {}
+    for name, entry in as_mapping(entries, "entries", "pairs (i, j) and their value by name").items():
+        if not isinstance(entry, tuple | list) or len(entry) != 2:
+            raise InvalidInput.about("entries", f"must have pairs (i, j) and their value for {name!r}")
+        pairs = as_numbers_of_points(entry[0], n, "entries").reshape(-1, 2)
+        found[name] = pairs, as_number(entry[1], "entries")
+    return found
 
 
 def _far_from_one(numbers: np.ndarray) -> float:

@@ -9,12 +9,33 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
-from ..errors import ReductionRefused
+from ..errors import InvalidInput, ReductionRefused
+from ..model.declared import Declared
+from ..numerics.arguments import as_instance, as_mapping
+from ..numerics.checks import real_array
+from ..numerics.matrices import Arrays, Congruence
 from ..programs.base import Program
 from ..programs.status import Status
 
 Values = Mapping[str, Any]
+
+
+def as_point(values: Any, duals: Any, needed: str | None = None, order: int | None = None) -> tuple[Values, Values]:
+    """Return variables and multipliers by name; ``needed`` names a variable, ``order`` is that of its matrix."""
+    values, duals = as_mapping(values, "values"), as_mapping(duals, "duals", "multipliers by name")
+    if needed is not None and needed not in values:
+        raise InvalidInput.about("values", f"has no value for the variable {needed}")
+    if needed is not None and order is not None:
+        stored = values.stored if isinstance(values, Arrays) else values
+        K = stored[needed]
+        if not isinstance(K, Congruence | np.ndarray) and not issparse(K):
+            K = real_array(K, f"values[{needed!r}]", "values")
+        if K.shape != (order, order):
+            raise InvalidInput.about("values", f"must have the shape {(order, order)} for {needed}, not {K.shape}")
+        values = {**stored, needed: K}
+    return values, duals
 
 
 class Lift(ABC):
@@ -42,6 +63,12 @@ class Reduced:
     merges_points: bool = False
 
 
+def as_program(program: Any) -> Program:
+    """Return a program, or that of a problem."""
+    found = getattr(program, "program", None) if isinstance(program, Declared) else program
+    return as_instance(found, Program, "program", "a program, or a problem that has one")
+
+
 class Reduction(ABC):
     """An exact transformation of programs."""
 
@@ -52,7 +79,7 @@ class Reduction(ABC):
 
         ``program`` is a program, or a problem that has one.
         """
-        return self.reduce(program if isinstance(program, Program) else program.program)
+        return self.reduce(as_program(program))
 
     @abstractmethod
     def reduce(self, program: Program) -> Reduced:

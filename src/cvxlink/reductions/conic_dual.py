@@ -35,7 +35,7 @@ from ..programs.base import Program
 from ..programs.conic_form import Cone, ConicForm, has_bounds
 from ..programs.declared import linear_rows, name_of_cone, semidefinite_variable
 from ..programs.status import Status
-from .base import Lift, Values
+from .base import Lift, Values, as_point
 from .contraction import Blocks, blocks_of
 
 # Canonicalising a larger program takes minutes on its own.
@@ -202,6 +202,7 @@ class ConicDualLift(Lift):
     def point(self, values: Values, duals: Values) -> tuple[dict[str, Any], dict[str, Any]]:
         """Exchange unknowns and multipliers."""
         dual, declaration = self.dual, self.dual.primal
+        values, duals = as_point(values, duals)
         lifted: dict[str, Any] = {}
         for name, variable in declaration.variables.items():
             if name in dual.matrices:

@@ -25,10 +25,11 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from ..errors import InfeasibleProblem, ReductionRefused
+from ..numerics.checks import finite_array
 from ..numerics.matrices import Stiffened, congruent
 from ..programs.base import Program
 from ..programs.linear_sdp import FixedEntry, LinearSDP, Rows
-from .base import Lift, Reduced, Reduction, Values
+from .base import Lift, Reduced, Reduction, Values, as_point, as_program
 
 # Multipliers lifted to the original problem add STIFFNESS times the Laplacian of the forced pairs to the
 # slack S. No finite multiple makes S exactly semidefinite there (the dual optimum is not attained without
@@ -43,7 +44,7 @@ class Contraction(Reduction):
 
     def reduce(self, program: Program) -> Reduced:
         """Return the program on blocks."""
-        original: LinearSDP = program.linear_sdp()
+        original: LinearSDP = as_program(program).linear_sdp()
         forced = [*_forced_by_entries(original), *_forced_by_distance(original)]
         n = original.n
         i, j = np.array([pair.points for pair in forced], dtype=int).reshape(-1, 2).T
@@ -99,12 +100,14 @@ class ContractionLift(Lift):
 
     def start(self, factor: np.ndarray) -> np.ndarray:
         """Average over the points of each block."""
+        factor = finite_array(factor, "factor", (len(self.blocks), None))
         P = _membership(self.blocks, self.contracted.n)
         return (P.T @ factor) / np.bincount(self.blocks)[:, None]
 
     def point(self, values: Values, duals: Values) -> tuple[dict[str, Any], dict[str, Any]]:
         """Spread K' over the points of each block."""
         name = self.original.variable
+        values, duals = as_point(values, duals, name, self.contracted.n)
         lifted = {name: congruent(_membership(self.blocks, self.contracted.n), values[name])}
         if not all(g.name in duals for g in self.contracted.rows):
             return lifted, {}

@@ -21,11 +21,12 @@ import numpy as np
 
 from ..errors import ReductionRefused
 from ..model.declared import Declaration, Sizes
+from ..numerics.checks import real_array
 from ..numerics.matrices import largest_clique
 from ..programs.base import Program
 from ..programs.declared import SpecialProgram
 from ..programs.linear_sdp import LinearSDP
-from .base import Lift, Reduced, Reduction, Values
+from .base import Lift, Reduced, Reduction, Values, as_point, as_program
 from .conic_dual import VERDICTS_OF_DUALS, ConicDual, ConicDualLift
 
 
@@ -36,6 +37,7 @@ class Dualisation(Reduction):
 
     def reduce(self, program: Program) -> Reduced:
         """Return the dual program; for a program that is not linear, the dual of its conic form."""
+        program = as_program(program)
         try:
             primal: LinearSDP = program.linear_sdp()
         except ReductionRefused as refusal:
@@ -96,7 +98,8 @@ class DualLift(Lift):
 
     def point(self, values: Values, duals: Values) -> tuple[dict[str, Any], dict[str, Any]]:
         """Exchange unknowns and multipliers."""
-        primal, y = self.dual.primal, np.ravel(values["y"])
+        (values, duals), primal = as_point(values, duals, "y"), self.dual.primal
+        y = real_array(values["y"], "values['y']", "values").ravel()
         lifted = {primal.variable: duals["slack"]} if "slack" in duals else {}
         return lifted, {**primal.split(y), primal.cone: primal.slack(y)}
 

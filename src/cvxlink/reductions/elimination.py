@@ -19,10 +19,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..errors import InvalidInput, ReductionRefused
+from ..numerics.checks import finite_array
 from ..numerics.matrices import congruent
 from ..programs.base import Program
 from ..programs.linear_sdp import LinearSDP, Rows
-from .base import Lift, Reduced, Reduction, Values
+from .base import Lift, Reduced, Reduction, Values, as_point, as_program
 
 
 class Elimination(Reduction):
@@ -32,7 +33,7 @@ class Elimination(Reduction):
 
     def reduce(self, program: Program) -> Reduced:
         """Return the program on the constrained points."""
-        original: LinearSDP = program.linear_sdp()
+        original: LinearSDP = as_program(program).linear_sdp()
         kept = original.constrained_points
         if len(kept) == original.n:
             raise ReductionRefused("every point is in some constraint")
@@ -57,11 +58,12 @@ class EliminationLift(Lift):
 
     def start(self, factor: np.ndarray) -> np.ndarray:
         """Keep the rows of the constrained points."""
-        return factor[self.original.constrained_points]
+        return finite_array(factor, "factor", (self.original.n, None))[self.original.constrained_points]
 
     def point(self, values: Values, duals: Values) -> tuple[dict[str, Any], dict[str, Any]]:
         """Extend the kernel from the constrained points to all points."""
         name = self.original.variable
+        values, duals = as_point(values, duals, name, self.seed.n)
         lifted = {name: congruent(self.original.extension.matrix, values[name])}
         if not all(g.name in duals for g in self.seed.rows):
             return lifted, {}

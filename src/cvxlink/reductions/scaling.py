@@ -15,10 +15,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..errors import ReductionRefused
+from ..numerics.checks import real_array
 from ..numerics.matrices import scaled
 from ..programs.base import Program
 from ..programs.linear_sdp import LinearSDP
-from .base import Lift, Reduced, Reduction, Values
+from .base import Lift, Reduced, Reduction, Values, as_point, as_program
 
 
 class Scaling(Reduction):
@@ -28,7 +29,7 @@ class Scaling(Reduction):
 
     def reduce(self, program: Program) -> Reduced:
         """Return the program with costs and right-hand sides of size one."""
-        sdp: LinearSDP = program.linear_sdp()
+        sdp: LinearSDP = as_program(program).linear_sdp()
         gamma, beta = sdp.extremes
         if gamma == beta == 1:
             raise ReductionRefused("costs and right-hand sides already have moderate size")
@@ -54,9 +55,10 @@ class ScalingLift(Lift):
 
     def start(self, factor: np.ndarray) -> np.ndarray:
         """Divide by the root of β."""
-        return factor / np.sqrt(self.beta)
+        return real_array(factor, "factor") / np.sqrt(self.beta)
 
     def point(self, values: Values, duals: Values) -> tuple[dict[str, Any], dict[str, Any]]:
         """Multiply back."""
+        values, duals = as_point(values, duals)
         lifted = {name: scaled(self.beta, value) for name, value in values.items()}
         return lifted, {name: self.gamma * dual for name, dual in duals.items()}

@@ -11,6 +11,7 @@ from cvxpy.atoms import EXP_ATOMS
 from cvxpy.reductions.solvers.defines import SOLVER_MAP_CONIC, SOLVER_MAP_QP
 
 from ..errors import SolverUnavailable
+from ..numerics.arguments import as_instance, shown
 from ..programs.base import Program
 from .executables import COMMAND_LINE
 from .route import interior_tolerance
@@ -233,7 +234,8 @@ def capable_solvers(problem: cp.Problem) -> list[str]:
 
 def require_solver(name: str) -> str:
     """Return the correctly spelt name of a solver, or raise with advice on how to install it."""
-    key = str(name).upper()
+    as_instance(name, str, "solver", "the name of a solver")
+    key = name.upper()
     if key in cp.installed_solvers():
         return key
     if key in COMMAND_LINE and COMMAND_LINE[key].path:
@@ -243,7 +245,7 @@ def require_solver(name: str) -> str:
         notes = SOLVERS.get(key)
         how = f"get it with: {notes.get}" if notes else "see CVXPY's list of solvers on how to install it"
         raise SolverUnavailable(f"the solver {key} is not installed; {how}. Installed for these problems: {here}")
-    raise SolverUnavailable(f"there is no solver named {name!r}; installed for these problems: {here}")
+    raise SolverUnavailable(f"there is no solver named {shown(name)}; installed for these problems: {here}")
 
 
 def require_semidefinite(solver: str) -> None:

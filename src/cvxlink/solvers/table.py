@@ -13,6 +13,7 @@ import numpy as np
 from ..errors import SolverUnavailable
 from ..model.declared import Declaration
 from ..model.tables import Table
+from ..numerics.checks import as_flag
 from ..programs.status import DEFAULT_ACCURACY
 from .catalogue import (
     LOGARITHMS,
@@ -145,6 +146,7 @@ def solvers(check: bool = True) -> SolverTable:
         accepts. This finds solvers that have no licence, crash or return wrong results. It takes a second or two per
         solver.
     """
+    check = as_flag(check, "check")
     names, here = known_solvers(), installed_solvers()
     verdicts: dict[str, dict[str, str]] = {}
     if check:

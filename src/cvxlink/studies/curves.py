@@ -13,7 +13,8 @@ from ..data.graph import Graph
 from ..data.links import Links
 from ..errors import InvalidInput
 from ..methods.table import Method, method
-from ..numerics.checks import as_count, as_generator, as_labels, is_known
+from ..numerics.arguments import as_list, shown
+from ..numerics.checks import MOST_REPEATS, as_count, as_generator, as_labels, is_known
 
 SCORES = ("nmi", "ari", "error", "pairwise", "violated")
 
@@ -68,19 +69,22 @@ def link_curve(
     score : str
         "nmi", "ari", "error", "pairwise" or "violated", see :func:`cvxlink.metrics.scores`.
     """
-    if score not in SCORES:
-        raise InvalidInput(f"there is no score {score!r}; there are {', '.join(SCORES)}")
+    if not isinstance(score, str) or score not in SCORES:
+        raise InvalidInput(f"there is no score {shown(score)}; there are {', '.join(SCORES)}", "score")
     graph = X if isinstance(X, Graph) else Graph.knn(X)
-    y = as_labels(y, graph.n)
+    y = as_labels(y, graph.n, "y")
     if not is_known(y).all():
-        raise InvalidInput("y must hold the class of every point, as clusters are scored against it; some are -1")
+        raise InvalidInput("y must hold the class of every point, as clusters are scored against it; some are -1", "y")
     most = graph.n * (graph.n - 1) // 2
-    numbers = [as_count(number, "each of n_links", 0, most) for number in n_links]
-    rows = [_linked(which) for which in ([methods] if isinstance(methods, str) else methods)]
+    numbers = [
+        as_count(number, "each of n_links", 0, most) for number in as_list(n_links, "n_links", "numbers of links")
+    ]
+    wanted = [methods] if isinstance(methods, str | type) else as_list(methods, "methods", "names or classes")
+    rows = [_linked(which) for which in wanted]
     if not rows or not numbers:
-        raise InvalidInput("there is nothing to do; name at least one method and one number in n_links")
+        raise InvalidInput("there is nothing to do; name at least one method and one number in n_links", "methods")
     seed = int(as_generator(random_state).integers(2**31))
-    draws = range(as_count(repeats, "repeats", 1))
+    draws = range(as_count(repeats, "repeats", 1, MOST_REPEATS))
     links = {m: [Links.sample(y, n_links=m, random_state=[seed, m, draw]) for draw in draws] for m in numbers}
     classes = len(np.unique(y))
     return LinkCurve(
@@ -96,9 +100,11 @@ def link_curve(
 
 
 def _linked(which: Any) -> Method:
-    row = method(which)
+    row = method(which, "methods")
     if "labels" in row.needs:
-        raise InvalidInput(f"{row.name} takes labels, not links, so it has no curve over links; leave it out")
+        raise InvalidInput(
+            f"{row.name} takes labels, not links, so it has no curve over links; leave it out", "methods"
+        )
     return row
 
 

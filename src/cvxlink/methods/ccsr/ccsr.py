@@ -177,5 +177,5 @@ class CCSR(LinkedGraphProblem):
 
     def learnt(self, values: Arrays) -> Learnt:
         """The representation F_m M^½ and its kernel F_m M F_mᵀ, kept as a product."""
-        F_m, M = self.spectrum[1], values["M"]
+        F_m, M = self.spectrum[1], self.answer(values)["M"]
         return Learnt(kernel=Congruence(F_m, M), embedding=lambda: F_m @ square_root(M))

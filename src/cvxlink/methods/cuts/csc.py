@@ -18,6 +18,7 @@ from ...engine.formulation import Learnt
 from ...engine.problem import Problem
 from ...errors import InfeasibleProblem, InvalidInput
 from ...model.about import About
+from ...numerics.arguments import as_choice, as_mapping
 from ...numerics.checks import as_count, as_flag, as_number, as_positive
 from ...numerics.eigenpairs import Pairs, norm_bound
 from ...numerics.matrices import Arrays
@@ -106,6 +107,7 @@ class CSC(Problem):
 
     def constraints(self, f: cp.Variable) -> dict[str, Any]:  # type: ignore[override]
         """Satisfaction, unit length, no trivial cut."""
+        self.require_variables(f=f)
         k = self.n_clusters - 1
         constraints = {
             "satisfaction": terms.quadratic_form(f, self.Q, r"\bar Q") >= k * self.threshold,
@@ -137,7 +139,9 @@ class CSC(Problem):
 
     def point_from(self, form: str, values: Mapping[str, Any], duals: Mapping[str, Any]) -> tuple[dict, dict]:
         """Return the cut in the relaxation's X: its leading eigenvectors, combined where there are more than needed."""
-        eigenvalues, vectors = np.linalg.eigh(values["X"])
+        form = as_choice(form, "form", tuple(self.equivalents))
+        X, duals = self.equivalents[form].answer(values)["X"], as_mapping(duals, "duals", "multipliers by name")
+        eigenvalues, vectors = np.linalg.eigh(X)
         count = max(self.n_clusters - 1, int((eigenvalues > 1e-4 * eigenvalues[-1]).sum()))
         leading = self.cut.space.lift(vectors[:, -min(count, self.n_clusters + 9) :])
         f, multiplier = self.cut.near(leading)
@@ -150,9 +154,9 @@ class CSC(Problem):
 
     def __post_init__(self) -> None:
         if not isinstance(self.graph, Graph):
-            raise InvalidInput("CSC takes a Graph and Links or a matrix: CSC(Graph.knn(X), links, beta=0.1)")
+            raise InvalidInput("CSC takes a Graph and Links or a matrix: CSC(Graph.knn(X), links, beta=0.1)", "graph")
         if self.graph.n < 2:
-            raise InvalidInput("there is nothing to cut in a single point; CSC needs at least two")
+            raise InvalidInput("there is nothing to cut in a single point; CSC needs at least two", "graph")
         for name in ("scaled", "orthogonal"):
             as_flag(getattr(self, name), name)
         as_count(self.n_clusters, "n_clusters", 2, max(2, self.graph.n - 1))
@@ -160,9 +164,11 @@ class CSC(Problem):
             matrix = as_constraint_matrix(self.links, self.graph.n)
             object.__setattr__(self, "links", matrix)
         elif self.links.n != self.graph.n:
-            raise InvalidInput(f"the graph has {self.graph.n} points, but the links are on {self.links.n}")
+            raise InvalidInput(f"the graph has {self.graph.n} points, but the links are on {self.links.n}", "links")
         if self.beta is not None and self.fraction is not None:
-            raise InvalidInput("give beta or fraction, not both: fraction is beta divided by the largest feasible beta")
+            raise InvalidInput(
+                "give beta or fraction, not both: fraction is beta divided by the largest feasible beta", "beta"
+            )
         if self.beta is None:
             fraction = as_positive(self._share, "fraction", or_zero=True)
             if self.largest_beta <= 0:
@@ -244,9 +250,10 @@ class CSC(Problem):
 
     def learnt(self, values: Arrays) -> Learnt:
         """The cut itself; propagation by S and Q̄ is claim 1 of Wang, Qian & Davidson (2012)."""
+        f = self.answer(values)["f"]
         return Learnt(
-            embedding=values["f"],
-            measures=lambda: self._measures(values["f"]),
+            embedding=f,
+            measures=lambda: self._measures(f),
             propagation=lambda: (self.graph.S, self.Q, self.graph.free_cuts),
         )
 

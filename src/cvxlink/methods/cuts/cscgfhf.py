@@ -80,10 +80,12 @@ class CSCGFHF(LabelledProblem):
 
     def objective(self, f: cp.Variable, rates: cp.Variable) -> cp.Maximize:  # type: ignore[override]
         """Satisfaction of the propagated labels."""
+        self.require_variables(f=f, rates=rates)
         return cp.Maximize(terms.quadratic_form(f, self.Q, r"\bar Q"))
 
     def constraints(self, f: cp.Variable, rates: cp.Variable) -> dict[str, Any]:  # type: ignore[override]
         """Nothing changes when labels are propagated once more."""
+        self.require_variables(f=f, rates=rates)
         L, k, v = self.graph.laplacian(), self.n_clusters - 1, self.graph.trivial_cut
         constraints = {
             "stationary": L @ f == self.Q @ f @ cp.diag(rates),
@@ -117,7 +119,8 @@ class CSCGFHF(LabelledProblem):
         if self.graph.n_components > 1:
             raise InvalidInput(
                 f"CSCGFHF needs a connected graph, and this one has {self.graph.n_components} components; "
-                f"join them, as Graph.knn(connect=True) does"
+                f"join them, as Graph.knn(connect=True) does",
+                "graph",
             )
 
     @cached_property
@@ -157,9 +160,10 @@ class CSCGFHF(LabelledProblem):
 
     def learnt(self, values: Arrays) -> Learnt:
         """The cuts themselves: clusters, not classes."""
+        f = self.answer(values)["f"]
         return Learnt(
-            embedding=values["f"],
-            measures=lambda: self._measures(values["f"]),
+            embedding=f,
+            measures=lambda: self._measures(f),
             propagation=lambda: (self.graph.S, self.Q, self.graph.free_cuts),
         )
 

@@ -78,9 +78,11 @@ class NCuts(Problem):
 
     def __post_init__(self) -> None:
         if not isinstance(self.graph, Graph):
-            raise InvalidInput("NCuts takes a Graph: NCuts(Graph.knn(X), n_clusters=3)")
+            raise InvalidInput("NCuts takes a Graph: NCuts(Graph.knn(X), n_clusters=3)", "graph")
         if isinstance(self.n_clusters, Links):
-            raise InvalidInput("NCuts takes no links: NCuts(graph, n_clusters=3); SL and SSKK are cuts with links")
+            raise InvalidInput(
+                "NCuts takes no links: NCuts(graph, n_clusters=3); SL and SSKK are cuts with links", "n_clusters"
+            )
         as_count(self.n_clusters, "n_clusters", 1, self.graph.n)
 
     @property
@@ -89,6 +91,7 @@ class NCuts(Problem):
 
     def learnt(self, values: Arrays) -> Learnt:
         """The rows of D^{-1/2}V; where V is known up to a rotation only, k-means does not mind."""
+        values = self.answer(values)
         return Learnt(
             kernel=values.stored["X"],
             embedding=lambda: embedded(values, self.n_clusters, self.graph.degrees),

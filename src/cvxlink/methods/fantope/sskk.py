@@ -98,7 +98,8 @@ class SSKK(LinkedProblem):
             isolated = int(np.flatnonzero(self.graph.degrees == 0)[0])
             raise InvalidInput(
                 f"point {isolated} has no neighbours, so it has no weight in a normalised cut; "
-                f"join it to others, as Graph.knn does, or leave it out"
+                f"join it to others, as Graph.knn does, or leave it out",
+                "graph",
             )
 
     @cached_property
@@ -150,6 +151,7 @@ class SSKK(LinkedProblem):
 
     def learnt(self, values: Arrays) -> Learnt:
         """The kernel of weighted kernel k-means, and the eigenvectors it starts from, as normalised cuts uses them."""
+        values = self.answer(values)
         changed = self.graph.W + self.reward * self.links.matrix
         return Learnt(
             kernel=lambda: scaled_by(self.K, self.graph.degrees),

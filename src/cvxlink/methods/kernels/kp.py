@@ -98,5 +98,5 @@ class KP(PCP):
 
     def learnt(self, values: Arrays) -> Learnt:
         """The propagated kernel, scaled to unit diagonal unless that is off."""
-        K = values.stored["K"]
+        K = self.answer(values).stored["K"]
         return Learnt(kernel=lambda: unit_diagonal(K) if self.unit_length else K)

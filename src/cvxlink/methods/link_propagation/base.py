@@ -28,7 +28,7 @@ class PropagatingProblem(LinkedGraphProblem):
         Where links are kept as a sum of products, the affinity is sparse: the graph's edges, and the strongest pairs of
         each linked point.
         """
-        F = values.stored["F"]
+        F = self.answer(values).stored["F"]
         return Learnt(propagated=F, affinity=lambda n_clusters: adjusted_affinity(self.graph, F).affinity)
 
     def propagating(self, data: Any, *routes: Route) -> SpecialProgram:

@@ -90,7 +90,7 @@ class SRCP(PropagatingProblem):
         super().__post_init__()
         mu = as_positive(self.mu, "mu")
         if not LEAST_MU <= mu <= 1 / LEAST_MU:
-            raise InvalidInput(
-                f"mu must be between {LEAST_MU:g} and {1 / LEAST_MU:g}, not {mu:g}: beyond, rounding loses one term"
+            raise InvalidInput.about(
+                "mu", f"must be between {LEAST_MU:g} and {1 / LEAST_MU:g}, not {mu:g}: beyond, rounding loses one term"
             )
         object.__setattr__(self, "mu", mu)

@@ -19,6 +19,7 @@ from ...engine.formulation import Learnt
 from ...engine.problem import Problem
 from ...errors import InvalidInput
 from ...model.about import About
+from ...numerics.arguments import as_choice
 from ...numerics.checks import as_kernel
 from ...numerics.matrices import Arrays, as_dense
 from ...programs.declared import SpecialProgram
@@ -168,19 +169,23 @@ class MinKL(Problem):
 
     def __post_init__(self) -> None:
         if not isinstance(self.links, Links):
-            raise InvalidInput("MinKL takes a kernel and Links: MinKL(graph.kernel(), Links(n, must=…, cannot=…), …)")
+            raise InvalidInput(
+                "MinKL takes a kernel and Links: MinKL(graph.kernel(), Links(n, must=…, cannot=…), …)", "links"
+            )
         if isinstance(self.kernel, Graph):
-            raise InvalidInput("MinKL takes a kernel matrix; make one of the graph with graph.kernel()")
+            raise InvalidInput("MinKL takes a kernel matrix; make one of the graph with graph.kernel()", "kernel")
         object.__setattr__(self, "kernel", as_kernel(self.kernel, self.links.n))
-        if self.algorithm not in ALGORITHMS:
-            raise InvalidInput(f"algorithm must be 'auto', 'A' or 'B', not {self.algorithm!r}")
+        as_choice(self.algorithm, "algorithm", ALGORITHMS)
         self._check_bounds_or_noise()
         self._check_levels()
 
     def _check_bounds_or_noise(self) -> None:
         given = {name for name in LINK_ARGUMENTS if getattr(self, name) is not None}
         if {name.partition("_")[2] for name in given} == {"bound", "noise"}:
-            raise InvalidInput("give bounds, which are enforced, or noise, which is soft, but not both")
+            both = " and ".join(sorted(given))
+            raise InvalidInput(
+                f"give bounds, which are enforced, or noise, which is soft, but not both; {both} are given", min(given)
+            )
         mode = "noise" if any("noise" in name for name in given) else "bound"
         for kind, pairs in (("must", self.links.must), ("cannot", self.links.cannot)):
             name = f"{kind}_{mode}"
@@ -190,7 +195,7 @@ class MinKL(Problem):
                 object.__setattr__(self, name, values)
             elif len(pairs):
                 asked = f"{kind}_bound=… or {kind}_noise=…" if not given else f"{name}=…"
-                raise InvalidInput(f"there are {len(pairs)} {kind}-links; say how closely they hold: {asked}")
+                raise InvalidInput(f"there are {len(pairs)} {kind}-links; say how closely they hold: {asked}", name)
 
     def _check_levels(self) -> None:
         least = LEAST_LEVEL * float(np.diag(self.prior).max())
@@ -200,7 +205,8 @@ class MinKL(Problem):
                 name, smallest = (f"{kind}_noise", np.sqrt(least)) if self.is_soft else (f"{kind}_bound", least)
                 raise InvalidInput(
                     f"{name} of {levels[bounds.argmin()]:.3g} cannot be told from zero beside a kernel with "
-                    f"{np.diag(self.prior).max():.3g} on its diagonal; give at least {smallest:.2g}"
+                    f"{np.diag(self.prior).max():.3g} on its diagonal; give at least {smallest:.2g}",
+                    name,
                 )
 
     @property
@@ -282,6 +288,7 @@ class MinKL(Problem):
 
     def learnt(self, values: Arrays) -> Learnt:
         """The new kernel, and the affinity of algorithm A or B."""
+        values = self.answer(values)
         return Learnt(kernel=values.stored["K"], affinity=lambda n_clusters: self._affinity(values, n_clusters))
 
     def _affinity(self, values: Arrays, n_clusters: int | None) -> np.ndarray:

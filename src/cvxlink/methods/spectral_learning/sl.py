@@ -92,4 +92,5 @@ class SL(LinkedProblem):
 
     def learnt(self, values: Arrays) -> Learnt:
         """The affinity that was found; what a solver left below zero counts as zero."""
-        return Learnt(affinity=lambda n_clusters: np.maximum(values["A"], 0))
+        A = self.answer(values)["A"]
+        return Learnt(affinity=lambda n_clusters: np.maximum(A, 0))

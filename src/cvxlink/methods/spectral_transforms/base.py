@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from ...errors import InvalidInput
-from ...numerics.checks import as_count
+from ...numerics.checks import as_count, finite_array
 from ...numerics.eigenpairs import norm_bound
 from ...numerics.matrices import Congruence
 from ..base import LinkedGraphProblem
@@ -35,7 +35,7 @@ class SpectralTransform(LinkedGraphProblem):
         super().__post_init__()
         as_count(self.order, "order", 1)
         if not len(self.links):
-            raise InvalidInput(f"{type(self).__name__} fits a spectrum to links, and there are none; give at least one")
+            raise InvalidInput(f"{type(self).__name__} fits a spectrum to links, and there are none; give one", "links")
 
     @cached_property
     def spectrum(self) -> tuple[np.ndarray, np.ndarray]:
@@ -72,4 +72,4 @@ class SpectralTransform(LinkedGraphProblem):
 
     def kernel_with(self, mu: np.ndarray) -> Congruence:
         """Return K(μ), kept as a product."""
-        return Congruence(self.spectrum[1], np.diag(mu))
+        return Congruence(self.spectrum[1], np.diag(finite_array(mu, "mu", self.spectrum[0].shape)))

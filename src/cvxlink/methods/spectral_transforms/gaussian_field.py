@@ -54,11 +54,13 @@ class GaussianField(SpectralTransform):
 
     def objective(self, epsilon: cp.Variable) -> cp.Maximize:  # type: ignore[override]
         """Alignment with the links."""
+        self.require_variables(epsilon=epsilon)
         mu = cp.inv_pos(self.spectrum[0] + epsilon)
         return cp.Maximize((self.agreement @ mu) / cp.norm(self.norm_root @ mu))
 
     def constraints(self, epsilon: cp.Variable) -> dict[str, Any]:  # type: ignore[override]
         """The shift keeps the kernel positive."""
+        self.require_variables(epsilon=epsilon)
         return {"positive": epsilon >= 0}
 
     @cached_property
@@ -86,4 +88,4 @@ class GaussianField(SpectralTransform):
 
     def learnt(self, values: Arrays) -> Learnt:
         """The kernel with the shift that was found."""
-        return Learnt(kernel=self.kernel_with(1 / (self.spectrum[0] + values["epsilon"])))
+        return Learnt(kernel=self.kernel_with(1 / (self.spectrum[0] + self.answer(values)["epsilon"])))

@@ -57,10 +57,12 @@ class ImprovedOrder(SpectralTransform):
 
     def objective(self, mu: cp.Variable) -> cp.Maximize:  # type: ignore[override]
         """Agreement with the links."""
+        self.require_variables(mu=mu)
         return cp.Maximize(self.agreement @ mu)
 
     def constraints(self, mu: cp.Variable) -> dict[str, Any]:  # type: ignore[override]
         """Norm at most one, no negative weights, smoother ones larger."""
+        self.require_variables(mu=mu)
         return {"norm": cp.norm(self.norm_root @ mu) <= 1, "nonnegative": mu >= 0, "order": mu[1:-1] >= mu[2:]}
 
     @cached_property
@@ -88,7 +90,8 @@ class ImprovedOrder(SpectralTransform):
 
     def learnt(self, values: Arrays) -> Learnt:
         """The kernel with the fitted spectrum."""
-        return Learnt(kernel=lambda: self._kernel(np.maximum(values["mu"], 0)))
+        mu = self.answer(values)["mu"]
+        return Learnt(kernel=lambda: self._kernel(np.maximum(mu, 0)))
 
     def _kernel(self, mu: np.ndarray) -> Congruence:
         if self.agreement @ mu <= 1e-6 * np.linalg.norm(self.agreement) * np.linalg.norm(mu):
