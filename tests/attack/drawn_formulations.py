@@ -100,7 +100,7 @@ def _soft_kernel(rng: np.random.Generator) -> Drawn:
             return float(declared.objective.value)
 
         rounding = 1e3 * EPSILON * program.weight
-        return Reference(low, high, rounding, objective_at, size=min(1.0, abs(L).max(initial=0.0)))
+        return Reference(low, high, rounding, objective_at, size=min(1.0, program.largest_cost))
 
     variables = lambda: {"K": cp.Variable((n, n), symmetric=True, name="K")}  # noqa: E731
     return Drawn("a formulation on kernels", lambda: Written(variables, objective, constraints), reference)

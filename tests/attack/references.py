@@ -106,6 +106,11 @@ class Correlations:
         hinges = sum(abs(w) * (1 + abs(m)) for _, _, w, m in self.hinges)
         return float(abs(self.C).sum()) + abs(self.constant) + hinges + sum(4 * w for _, _, w, _ in self.squares)
 
+    @property
+    def largest_cost(self) -> float:
+        prices = [w for _, _, w, _ in self.hinges + self.squares]
+        return float(max([abs(self.C).max(initial=0.0), *prices]))
+
     def bracket(self) -> tuple[float, float]:
         """Return bounds on the optimum: by an exactly feasible point, and by multipliers."""
         n = len(self.C)

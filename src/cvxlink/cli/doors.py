@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 import typer
 from typer.core import TyperGroup
 
+from ..errors import AboutArgument
 from . import streams
 from .terminal import ExitCode, errors_in_one_sentence, say
+from .wording import sentence
 
 # With it, an error in cvxlink itself is shown with its traceback.
 TRACEBACK = "CVXLINK_TRACEBACK"
@@ -37,7 +40,9 @@ def _ended(run: Callable[[], Any]) -> int:
         if sys.stdout is None:
             say("cvxlink: standard output is closed; send it to a file, or to /dev/null", style="red")
             return ExitCode.BAD_INPUT
-        return _code(run)
+        with warnings.catch_warnings():
+            warnings.showwarning = _warned
+            return _code(run)
     except OSError:  # standard error cannot be written either, so the exit code has to tell
         return ExitCode.BAD_INPUT
 
@@ -68,6 +73,12 @@ def _code(run: Callable[[], Any]) -> int:
         what = " ".join(f"{type(error).__name__}: {error}".split())
         say(f"cvxlink: an error in cvxlink itself: {what}; {TRACEBACK}=1 shows where; please report it", style="red")
         return ExitCode.INTERNAL
+
+
+def _warned(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+    """Show our own warnings as sentences; those of libraries are about their numbers or versions, and are left out."""
+    if issubclass(category, AboutArgument):
+        say(f"cvxlink: {sentence(message)}", style="yellow")
 
 
 def _usage(error: Any) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from enum import IntEnum
@@ -90,8 +91,10 @@ def print_json(content: Any) -> None:
 def print_exactly(text: str) -> None:
     """Print text for other programs on standard output: in UTF-8, whatever the terminal's encoding is.
 
-    Half a surrogate pair, which stands for a byte of a file name that is not UTF-8, is written as JSON writes it.
+    Half a surrogate pair, which stands for a byte of a file name that is not UTF-8, is written as JSON writes it. Only
+    where a person reads it, on a terminal, are control characters made visible.
     """
+    text = visible(text) if sys.stdout.isatty() else text
     typer.echo(text.encode("utf-8", errors="backslashreplace"), nl=False)
 
 
