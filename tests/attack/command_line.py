@@ -1,43 +1,74 @@
 """Random command lines over random files: in this process, and now and then in a process of its own in an odd world.
 
-A command ends with one of the documented exit codes and, if something is wrong, with one sentence that names what: never
-with a traceback. Files that are read stay as they are; files that are written are whole, or not there.
+A command ends with one of the documented exit codes and, if something is wrong, with one sentence that names what:
+never with a traceback. Files that are read stay as they are; files that are written are whole, or not there.
 """
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
-import os
-import resource
-import signal
-import subprocess
-import sys
 import unicodedata
-from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from typer.testing import CliRunner
 
 import cvxlink as cl
 from attack.findings import HANG, LOST, ORPHAN, RAW_ERROR, UNCLEAR, Finding, note, tally
 from attack.instances import coin, pick
-from cvxlink.cli import app
+from attack.worlds import WORLDS, Ended, Line, here, in_process
 from cvxlink.cli.streams import visible
 
 LIMIT = 180.0
 IN_PROCESSES = 0.05
-SECONDS = 120.0
 CODES = (0, 1, 2, 3, 4)
-ENTRY = "from cvxlink.cli import app; app()"
 
 NASTY = (
-    *("", " ", "-", "--", ".", "..", "/", "/dev/null", "/dev/full", "/proc/self/mem", "loop", "folder", "nothing/there"),
-    *("nan", "inf", "-inf", "0", "-1", "1e400", "9" * 400, "1e-400", "0x10", "1_000", "٣", "½", "True", "None", "1,2", "=1"),
-    *("\x1b[31mred\x1b[0m", "a\rb", "line\nbreak", "\u202eabc", "\udcff\udcfe", "é" * 300, "x" * 300, "%s%n", "{0}", "[bold]"),
+    *(
+        "",
+        " ",
+        "-",
+        "--",
+        ".",
+        "..",
+        "/",
+        "/dev/null",
+        "/dev/full",
+        "/proc/self/mem",
+        "loop",
+        "folder",
+        "nothing/there",
+    ),
+    *(
+        "nan",
+        "inf",
+        "-inf",
+        "0",
+        "-1",
+        "1e400",
+        "9" * 400,
+        "1e-400",
+        "0x10",
+        "1_000",
+        "٣",
+        "½",
+        "True",
+        "None",
+        "1,2",
+        "=1",
+    ),
+    *(
+        "\x1b[31mred\x1b[0m",
+        "a\rb",
+        "line\nbreak",
+        "\u202eabc",
+        "\udcff\udcfe",
+        "é" * 300,
+        "x" * 300,
+        "%s%n",
+        "{0}",
+        "[bold]",
+    ),
 )
 METHODS = ("pcp", "kp", "ccsr", "srcp", "e2cp", "minkl", "csc", "sl", "sskk", "ncuts", "improvedorder", "gaussianfield")
 SANE = {
@@ -63,26 +94,6 @@ FLAGS = ("--json", "--one-based", "--no-header", "--header", "--no-standardize",
 INSTANCES = ("path_ends_apart", "triangle_one_apart", "nothing_of_that_name")
 
 
-@dataclass
-class Line:
-    """A command line, the file it writes, and the one thing in it that is wrong on purpose, if there is one."""
-
-    words: list[str]
-    out: Path | None = None
-    wrong: tuple[str, ...] = ()
-    stdin: bytes | None = None
-
-
-@dataclass(frozen=True)
-class Ended:
-    code: int
-    stdout: bytes
-    stderr: str
-    trouble: str = ""
-    is_odd: bool = False
-    output_is_seen: bool = True
-
-
 def attack(rng: np.random.Generator, folder: Path) -> list[Finding]:
     """Play one command line."""
     _write_files(rng, folder)
@@ -90,7 +101,7 @@ def attack(rng: np.random.Generator, folder: Path) -> list[Finding]:
     before = _fingerprints(folder)
     world = pick(rng, tuple(WORLDS.items())) if coin(rng, IN_PROCESSES) else None
     note(f"{line.words}\nin {world[0] if world else 'this process'}; wrong on purpose: {line.wrong}")
-    ended = _in_process(world[1], line, folder) if world else _here(line, folder)
+    ended = in_process(world[1], line, folder) if world else here(line, folder)
     note(f"exit code {ended.code}\n{ended.stdout.decode(errors='replace')[:3000]}\n{ended.stderr[:3000]}")
     tally(f"{line.words[0] if line.words else 'nothing'} {ended.code}")
     if world:
@@ -112,7 +123,9 @@ def _write_files(rng: np.random.Generator, folder: Path) -> None:
     (folder / "plain.csv").write_text("x,y\n" + "\n".join(f"{x},{y}" for x, y in X.tolist()) + "\n")
     pairs = {tuple(sorted(rng.choice(n, 2, replace=False).tolist())) for _ in range(int(rng.integers(1, 4)))}
     kinds = [pick(rng, ("must", "cannot")) for _ in pairs]
-    (folder / "links.csv").write_text("i,j,kind\n" + "".join(f"{i},{j},{k}\n" for (i, j), k in zip(pairs, kinds, strict=True)))
+    (folder / "links.csv").write_text(
+        "i,j,kind\n" + "".join(f"{i},{j},{k}\n" for (i, j), k in zip(pairs, kinds, strict=True))
+    )
     (folder / "pairs.csv").write_text("".join(f"{i},{j}\n" for i, j in pairs))
     (folder / "old.csv").write_text("what was there before\n")
     (folder / "folder").mkdir()
@@ -226,103 +239,6 @@ def _others(rng: np.random.Generator, folder: Path) -> Line:
     return Line(words + ([pick(rng, NASTY)] if coin(rng, 0.4) else []))
 
 
-# ---------------------------------------------------------------------- where it is run
-
-
-def _here(line: Line, folder: Path) -> Ended:
-    with contextlib.chdir(folder):
-        done = CliRunner().invoke(app, line.words, input=line.stdin or b"", prog_name="cvxlink")
-    error = done.exception
-    trouble = "" if error is None or isinstance(error, SystemExit) else f"{type(error).__name__}: {error}"
-    return Ended(done.exit_code, done.stdout_bytes, done.stderr, trouble)
-
-
-@dataclass(frozen=True)
-class World:
-    """An odd place to run in: what is closed, what the environment says, what is limited."""
-
-    closed: tuple[int, ...] = ()
-    environment: dict[str, str | None] = field(default_factory=dict)
-    stdout: str = ""
-    limits: dict[int, int] = field(default_factory=dict)
-    reader_leaves: bool = False
-
-
-ASCII = {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
-WORLDS = {
-    "a plain process": World(),
-    "closed standard input": World(closed=(0,)),
-    "closed standard output": World(closed=(1,)),
-    "closed standard error": World(closed=(2,)),
-    "everything closed": World(closed=(0, 1, 2)),
-    "LC_ALL=C": World(environment=ASCII),
-    "LC_ALL=C and a dumb terminal one column wide": World(environment={**ASCII, "TERM": "dumb", "COLUMNS": "1"}),
-    "no HOME": World(environment={"HOME": None, "XDG_CACHE_HOME": None}),
-    "a home that is not there": World(environment={"HOME": "/nonexistent", "MPLCONFIGDIR": None}),
-    "a full device": World(stdout="/dev/full"),
-    "a closed pipe": World(reader_leaves=True),
-    "files of no size": World(limits={resource.RLIMIT_FSIZE: 0}),
-    "few open files": World(limits={resource.RLIMIT_NOFILE: 40}),
-}
-
-
-def _in_process(world: World, line: Line, folder: Path) -> Ended:
-    environment = {**os.environ, **{k: v for k, v in world.environment.items() if v is not None}}
-    environment = {k: v for k, v in environment.items() if world.environment.get(k, "") is not None}
-
-    def prepare() -> None:
-        for limit, most in world.limits.items():
-            resource.setrlimit(limit, (most, most))
-        for stream in world.closed:
-            os.close(stream)
-
-    reading, writing = os.pipe()
-    target: Callable = lambda: os.fdopen(writing, "wb")  # noqa: E731
-    if world.reader_leaves:
-        os.close(reading)
-    words = [word.encode("utf-8", "surrogateescape") for word in line.words]
-    with open(world.stdout, "wb") if world.stdout else target() as stdout:
-        process = subprocess.Popen(
-            [sys.executable, "-c", ENTRY, *words],
-            cwd=folder,
-            env=environment,
-            stdin=subprocess.PIPE,
-            stdout=stdout,
-            stderr=subprocess.PIPE,
-            preexec_fn=prepare,
-            start_new_session=True,
-        )
-    if world.stdout:
-        os.close(writing)
-    said = b""
-    try:
-        # What is printed fits into the pipe, or nobody reads it.
-        said = process.communicate(line.stdin or b"", timeout=SECONDS)[1]
-        printed = b"" if world.reader_leaves else _all_of(reading)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
-        return Ended(-1, b"", "", f"no end after {SECONDS:g} s")
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, 0)
-            os.killpg(process.pid, signal.SIGKILL)
-            said += b"\nleft a process behind"
-    return Ended(
-        process.returncode,
-        printed,
-        said.decode(errors="replace"),
-        is_odd=True,
-        output_is_seen=not (world.stdout or world.reader_leaves or set(world.closed) & {1, 2}),
-    )
-
-
-def _all_of(reading: int) -> bytes:
-    os.set_blocking(reading, False)
-    with os.fdopen(reading, "rb") as file:
-        return file.read() or b""
-
-
 # ---------------------------------------------------------------------- what is promised
 
 
@@ -355,7 +271,11 @@ def _about_message(line: Line, said: str):
     sentences = [text for text in said.split("cvxlink: ") if text.strip()]
     if "Usage:" in said or not line.words[1:]:  # the help, where there are no arguments
         return
-    if len(sentences) != 1 or not said.startswith("cvxlink: ") or len(said.strip().splitlines()) > 1 + said.count("\\n"):
+    if (
+        len(sentences) != 1
+        or not said.startswith("cvxlink: ")
+        or len(said.strip().splitlines()) > 1 + said.count("\\n")
+    ):
         if not any("\n" in word for word in line.words):
             yield UNCLEAR, f"not one sentence: {said[:300]!r}"
     elif line.wrong:
@@ -363,7 +283,21 @@ def _about_message(line: Line, said: str):
             visible(word).strip()[:40] for word in line.wrong if word.strip()
         ]
         # What a damaged file or a strange value leads to may show elsewhere: in the links, the points or the method.
-        about = ("--", "point", "column", "line", "standard input", "method", "links", "label", "cluster", "option", "solver", "route", "form")
+        about = (
+            "--",
+            "point",
+            "column",
+            "line",
+            "standard input",
+            "method",
+            "links",
+            "label",
+            "cluster",
+            "option",
+            "solver",
+            "route",
+            "form",
+        )
         if not any(word in said for word in (*named, *about)):
             yield UNCLEAR, f"names neither option nor file: {said[:300]!r}"
 

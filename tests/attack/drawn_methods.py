@@ -108,9 +108,7 @@ def _gaussian_field(rng: np.random.Generator) -> Drawn:
         with np.errstate(all="ignore"):
             found = alignment(size * np.logspace(-13, 6, 8000))
         best = float(np.max(found, where=np.isfinite(found), initial=-np.inf))
-        return Reference(
-            best, best, 1e-5, lambda values: float(alignment(np.atleast_1d(values["epsilon"]))[0]), None
-        )
+        return Reference(best, best, 1e-5, lambda values: float(alignment(np.atleast_1d(values["epsilon"]))[0]), None)
 
     return Drawn("GaussianField", lambda: cl.GaussianField(graph, given, normalized), reference)
 
@@ -301,7 +299,11 @@ def _csc(rng: np.random.Generator) -> Drawn:
         low, high = references.constrained_cut(L, Q, problem.threshold, v, k - 1)
         rounding = 1e-9 * (1 + abs(Q).sum())
         return Reference(
-            low, high, rounding, lambda values: float(np.sum(values["f"] * (L @ values["f"]))), checks_value=high < np.inf
+            low,
+            high,
+            rounding,
+            lambda values: float(np.sum(values["f"] * (L @ values["f"]))),
+            checks_value=high < np.inf,
         )
 
     return Drawn("CSC", build, reference)

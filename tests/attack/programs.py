@@ -1,7 +1,7 @@
 """Random programs, solved in random ways, against optima that are computed independently of cvxlink.
 
-OPTIMAL, INFEASIBLE and UNBOUNDED are claims, and so are the bounds of every certificate. INACCURATE, UNPROVEN, LIMIT and
-ERROR are honest outcomes, and only counted.
+OPTIMAL, INFEASIBLE and UNBOUNDED are claims, and so are the bounds of every certificate. INACCURATE, UNPROVEN, LIMIT
+and ERROR are honest outcomes, and only counted.
 """
 
 from __future__ import annotations
@@ -99,7 +99,9 @@ def _false_claims(drawn: Drawn, solution: Any, truth: Reference, accuracy: float
             yield f"OPTIMAL {certificate.value:.10g}, but the optimum is {truth.low:.10g} to {truth.high:.10g}"
     if truth.violation is not None:
         off, said = truth.violation(solution.values), certificate.largest_violation
-        scale = max(1e-6, max(float(abs(value).max(initial=0.0)) for value in map(np.asarray, solution.values.values())))
+        scale = max(
+            1e-6, max(float(abs(value).max(initial=0.0)) for value in map(np.asarray, solution.values.values()))
+        )
         if off > max(1.01 * accuracy, 1e-9) * scale or off > said + 1e-7 * scale:
             yield f"OPTIMAL with a violation of {off:.2e} where {said:.2e} is said"
 

@@ -23,7 +23,7 @@ DIGITS = 60
 class Reference:
     """An optimum in [low, high], up to ``rounding``.
 
-    ``size`` is what gaps are relative to beside the value; ``objective`` and ``violation`` judge a point, in plain numpy.
+    ``size`` is what gaps are relative to beside the value; ``objective`` and ``violation`` judge a point.
     """
 
     low: float
@@ -50,7 +50,7 @@ def laplacian(W: np.ndarray, normalized: bool) -> np.ndarray:
 
 
 def schur_complement(W: np.ndarray, normalized: bool, kept: np.ndarray) -> np.ndarray:
-    """Return L_ll − L_lu L_uu⁻¹ L_ul in many digits, so that weights 1e±10 do no harm; all pieces must hold a kept point."""
+    """Return L_ll − L_lu L_uu⁻¹ L_ul in many digits, so that weights 1e±10 do no harm; every piece has a kept point."""
     n, kept = len(W), [int(i) for i in kept]
     with mpmath.workdps(DIGITS):
         exact = [[mpmath.mpf(float(W[i, j])) for j in range(n)] for i in range(n)]
@@ -82,7 +82,9 @@ def schur_complement(W: np.ndarray, normalized: bool, kept: np.ndarray) -> np.nd
 
 @dataclass
 class Correlations:
-    """min f(K) over K ⪰ 0 with K_ii = 1, K_ij = 0 on ``zeros``, K_ij ≤ b on ``tops``; f = ⟨C, K⟩ + c + hinges + squares.
+    """min f(K) over K ⪰ 0 with K_ii = 1, K_ij = 0 on ``zeros``, K_ij ≤ b on ``tops``.
+
+    f is ⟨C, K⟩ + c + hinges + squares.
 
     ``hinges`` are (i, j, w, m) for w·max(0, K_ij − m); ``squares`` (i, j, w, t) for w·(K_ij − t)². K = I is feasible.
     """
@@ -161,7 +163,9 @@ def _solved(program: Correlations, scale: float) -> tuple[np.ndarray, np.ndarray
     """
     n = len(program.C)
     rows, columns = np.triu_indices(n)
-    place = {(int(i), int(j)): k for k, (i, j) in enumerate(sorted(zip(rows, columns, strict=True), key=lambda p: p[::-1]))}
+    place = {
+        (int(i), int(j)): k for k, (i, j) in enumerate(sorted(zip(rows, columns, strict=True), key=lambda p: p[::-1]))
+    }
     count, hinges = len(place), len(program.hinges)
     at = lambda i, j: place[min(i, j), max(i, j)]  # noqa: E731
     q, P = np.zeros(count + hinges), np.zeros(count + hinges)
@@ -284,7 +288,9 @@ def ordered_spectrum(a: np.ndarray, R: np.ndarray) -> tuple[float, float]:
     return low, float(np.linalg.norm(u)) if short <= 1e-9 else np.inf
 
 
-def constrained_cut(L: np.ndarray, Q: np.ndarray, beta: float, trivial: np.ndarray | None, k: int) -> tuple[float, float]:
+def constrained_cut(
+    L: np.ndarray, Q: np.ndarray, beta: float, trivial: np.ndarray | None, k: int
+) -> tuple[float, float]:
     """Bracket the cheapest cut: sup over λ ≥ 0 of the sum of k smallest eigenvalues of L − λ(Q − βI), which is it."""
     n = len(L)
     V = np.eye(n) if trivial is None else scipy.linalg.null_space(trivial[None, :])

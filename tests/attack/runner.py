@@ -96,12 +96,18 @@ class Worker:
                 stderr=said,
                 pass_fds=(read_requests, write_answers),
                 start_new_session=True,
-                env={**os.environ, "TMPDIR": self._folder.name, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
+                env={**os.environ, **self._environment()},
             )
-        os.close(read_requests), os.close(write_answers)
+        os.close(read_requests)
+        os.close(write_answers)
         self._asked, self._answers, self._played = os.fdopen(write_requests, "w"), read_answers, 0
         if not self._answer(STARTING).endswith("\n"):
             raise RuntimeError(f"a worker did not start: {self._last_words()}")
+
+    def _environment(self) -> dict[str, str]:
+        found = [str(Path(__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
+        threads = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")}
+        return {"PYTHONPATH": os.pathsep.join(found), "TMPDIR": self._folder.name, **threads}
 
     def _answer(self, seconds: float) -> str:
         """Return a line, or what there is of it when the process or its time ends."""

@@ -53,7 +53,9 @@ def one_sentence(said: str) -> str:
     return said
 
 
-@pytest.mark.parametrize(("option", "value"), [("--plot", "/"), ("--plot", ""), ("--out", "loop"), ("--plot", "loop.png")])
+@pytest.mark.parametrize(
+    ("option", "value"), [("--plot", "/"), ("--plot", ""), ("--out", "loop"), ("--plot", "loop.png")]
+)
 def test_names_that_no_file_can_have_are_refused_before_solving(folder, option, value):
     (folder / "loop").symlink_to("loop")
     (folder / "loop.png").symlink_to("loop.png")
@@ -78,7 +80,12 @@ def test_absurd_options_of_methods_are_refused(folder, option):
 
 @pytest.mark.parametrize(
     "words",
-    [("\x1b[31mred",), ("cluster", "no\x1b]0;title\x07file"), (*CLUSTER, "--method", "\u202ekp"), (*CLUSTER, "--\x1bx")],
+    [
+        ("\x1b[31mred",),
+        ("cluster", "no\x1b]0;title\x07file"),
+        (*CLUSTER, "--method", "\u202ekp"),
+        (*CLUSTER, "--\x1bx"),
+    ],
 )
 def test_control_characters_never_reach_the_terminal(folder, words):
     done = run(*words)

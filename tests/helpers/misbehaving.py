@@ -11,21 +11,22 @@ import numpy as np
 
 from attack.findings import FALSE_CLAIM, Finding, tally
 
-LIMIT = 3.0
+LIMIT = 5.0
+WAYS = ("well", "raise", "exit", "crash", "hang", "find")
 
 
 def attack(rng: np.random.Generator, folder: Path) -> list[Finding]:
-    way = (folder / "way").write_text("") or os.environ.get("WAY") or int(rng.integers(6))
-    tally(f"way {way}")
+    way = WAYS[int(rng.integers(len(WAYS)))]
+    tally(way)
     match way:
-        case 1:
+        case "raise":
             raise ZeroDivisionError("on purpose")
-        case 2:
+        case "exit":
             os._exit(0)
-        case 3:
+        case "crash":
             os.kill(os.getpid(), signal.SIGSEGV)
-        case 4:
-            time.sleep(60)
-        case 5:
+        case "hang":
+            time.sleep(600)
+        case "find":
             return [Finding(FALSE_CLAIM, "on purpose")]
     return []

@@ -130,7 +130,9 @@ Accuracy = Annotated[
 TimeLimit = Annotated[
     float | None, typer.Option(min=0.01, max=LONGEST, help="Seconds for solving.", rich_help_panel=SOLVING)
 ]
-Seed = Annotated[int, typer.Option(min=0, max=MOST, help="The same seed gives the same labels.", rich_help_panel=SOLVING)]
+Seed = Annotated[
+    int, typer.Option(min=0, max=MOST, help="The same seed gives the same labels.", rich_help_panel=SOLVING)
+]
 Out = Annotated[
     Path | None,
     typer.Option(

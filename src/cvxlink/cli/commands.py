@@ -58,7 +58,9 @@ def version() -> None:
 @app.command()
 def demo(
     out: Annotated[Path, typer.Option(help="Folder for the picture.")] = Path("cvxlink-demo"),
-    time_limit: Annotated[float, typer.Option(min=0.1, max=cluster_arguments.LONGEST, help="Seconds for each solver on the paper's form.")] = 8.0,
+    time_limit: Annotated[
+        float, typer.Option(min=0.1, max=cluster_arguments.LONGEST, help="Seconds for each solver on the paper's form.")
+    ] = 8.0,
 ) -> None:
     """Solve PCP on Iris with every installed solver, in the paper's form and in the reduced form."""
     from .demo import run
@@ -138,7 +140,9 @@ def methods(as_json: AsJson = False) -> None:
 def bring_back(
     program: Annotated[Path, typer.Argument(help="The exported file; its .lift must be next to it.")],
     result: Annotated[Path, typer.Argument(help="The result of CSDP, DSDP or SDPA.")],
-    clusters: Annotated[int | None, typer.Option(min=1, max=cluster_arguments.MOST, help="Cluster, and print the labels.")] = None,
+    clusters: Annotated[
+        int | None, typer.Option(min=1, max=cluster_arguments.MOST, help="Cluster, and print the labels.")
+    ] = None,
 ) -> None:
     """Lift and certify a result that was computed elsewhere."""
     from ..engine.exchange import bring_back
@@ -237,7 +241,9 @@ def solve(
 def verify(
     names: Annotated[list[str] | None, typer.Argument(help="Names of instances; by default all.")] = None,
     folder: Folder = None,
-    time_limit: Annotated[float, typer.Option(min=0.1, max=cluster_arguments.LONGEST, help="Seconds for each solve.")] = 120.0,
+    time_limit: Annotated[
+        float, typer.Option(min=0.1, max=cluster_arguments.LONGEST, help="Seconds for each solve.")
+    ] = 120.0,
 ) -> None:
     """Prove the library again: solve, certify and compare; exit code 1 if a reference does not hold."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn

@@ -25,12 +25,16 @@ UsageError: Any = typer.BadParameter.__mro__[2]
 class Doors(TyperGroup):
     """The group of all commands; it ends every one of them with an exit code."""
 
-    def main(self, *args: Any, standalone_mode: bool = True, **extra: Any) -> Any:
+    def main(self, args: Any = None, prog_name: str | None = None, **extra: Any) -> Any:  # type: ignore[override]
         """Run a command, and exit."""
-        extra["prog_name"] = extra.get("prog_name") or "cvxlink"
-        if not standalone_mode:
-            return super().main(*args, standalone_mode=False, **extra)
-        sys.exit(_ended(lambda: super(Doors, self).main(*args, standalone_mode=False, **extra)))
+        is_alone = extra.pop("standalone_mode", True)
+
+        def run() -> Any:
+            return super(Doors, self).main(args, prog_name or "cvxlink", standalone_mode=False, **extra)
+
+        if not is_alone:
+            return run()
+        sys.exit(_ended(run))
 
 
 def _ended(run: Callable[[], Any]) -> int:
