@@ -75,6 +75,7 @@ def _propagated(rng: np.random.Generator, method: type) -> Drawn:
             lambda values: float(np.sum(L * values["K"])),
             lambda values: kernel_violation(values["K"], kept, given),
             size=min(1.0, abs(L).max(initial=0.0)),
+            value_rounding=1e3 * EPSILON * float(abs(L).sum()),
         )
 
     return Drawn(method.__name__, lambda: method(graph, given, normalized), reference)
@@ -141,7 +142,7 @@ def _ccsr(rng: np.random.Generator) -> Drawn:
 def _minkl(rng: np.random.Generator) -> Drawn:
     n = order(rng)
     K, given, soft = kernel(rng, n), links(rng, n, False), coin(rng)
-    level = float(np.diag(K).mean()) * 10.0 ** rng.uniform(-3, 1)
+    level = float(np.diag(K).mean()) * 10.0 ** rng.uniform(-6 if coin(rng, 0.3) else -3, 2)
     mode = "noise" if soft else "bound"
     options = {f"{kind}_{mode}": np.sqrt(level) if soft else level for kind in ("must", "cannot")}
 

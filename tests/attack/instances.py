@@ -25,6 +25,8 @@ def affinity(rng: np.random.Generator, n: int, unit: bool = False) -> np.ndarray
 
     With ``unit`` they are at most one.
     """
+    if not unit and n > 1 and coin(rng, 0.25):
+        return _tree(rng, n)
     W = rng.random((n, n)) ** pick(rng, (1, 1, 4))
     W *= rng.random((n, n)) < pick(rng, (1.0, 0.7, 0.4, 0.2))
     W = np.triu(W, 1)
@@ -46,6 +48,15 @@ def affinity(rng: np.random.Generator, n: int, unit: bool = False) -> np.ndarray
     if coin(rng, 0.3):
         W *= 10.0 ** (rng.uniform(-8, 0) if unit else rng.uniform(-8, 8))
     return W + W.T
+
+
+def _tree(rng: np.random.Generator, n: int) -> np.ndarray:
+    """Draw a tree whose weights are of all sizes: heavy pieces that hang by a thread."""
+    W = np.zeros((n, n))
+    for j in range(1, n):
+        W[int(rng.integers(j)), j] = 10.0 ** (0 if coin(rng, 0.3) else pick(rng, (-10, -8, -4, 4, 8, 10)))
+    turned = rng.permutation(n)
+    return (W + W.T)[np.ix_(turned, turned)]
 
 
 def pairs(rng: np.random.Generator, n: int, most: int) -> list[tuple[int, int]]:
@@ -84,4 +95,7 @@ def kernel(rng: np.random.Generator, n: int) -> np.ndarray:
     """Draw a positive definite matrix, well conditioned or not, of any size."""
     X = rng.standard_normal((n, n + 2))
     K = X @ X.T / n + 10.0 ** rng.uniform(-4, 0) * np.eye(n)
-    return K * 10.0 ** (rng.uniform(-4, 4) if coin(rng, 0.3) else 0)
+    if coin(rng, 0.3):
+        scale = 10.0 ** rng.uniform(-4, 4, n)
+        K = scale[:, None] * K * scale
+    return K * 10.0 ** (rng.uniform(-8, 8) if coin(rng, 0.4) else 0)

@@ -86,7 +86,9 @@ def _false_claims(drawn: Drawn, solution: Any, truth: Reference, accuracy: float
         yield f"{status} with an upper bound {upper:.10g} below the optimum, at least {truth.low:.10g}"
     if truth.objective is not None and np.isfinite(certificate.value):
         value = truth.objective(solution.values)
-        if not abs(value - certificate.value) <= rounding * _stretch(solution) + 1e-6 * (truth.size + abs(value)):
+        if not abs(value - certificate.value) <= (rounding + truth.value_rounding) * _stretch(solution) + 1e-6 * (
+            truth.size + abs(value)
+        ):
             yield f"{status} with the value {certificate.value:.10g}, but the objective at its point is {value:.10g}"
     if status != "OPTIMAL":
         return

@@ -34,6 +34,7 @@ class Reference:
     size: float = 1.0
     status: str = "OPTIMAL"  # or INFEASIBLE, or UNBOUNDED: what is true
     checks_value: bool = True
+    value_rounding: float = 0.0  # of the objective at a point with entries up to one
 
     @property
     def is_tight(self) -> bool:
@@ -273,6 +274,8 @@ def ordered_spectrum(a: np.ndarray, R: np.ndarray) -> tuple[float, float]:
     M, b = R @ G, G.T @ a
     sizes = np.linalg.norm(M, axis=0)
     kept = sizes > 1e-7 * sizes.max()
+    if not kept.any():  # no linked point is in any of the eigenvectors
+        return 0.0, 0.0
     M, b = M[:, kept] / sizes[kept], b[kept] / sizes[kept]
     # min ½‖Mc‖² − bᵀc over c ≥ 0 as least squares: b = Mᵀt has a solution t, since b is in the range of Mᵀ.
     t = np.linalg.lstsq(M.T, b, rcond=None)[0]
