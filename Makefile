@@ -4,13 +4,14 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: help demo solvers test test-fast docs lint format bench clean
+.PHONY: help demo solvers test test-fast attack docs lint format bench clean
 
 help:
 	@echo "make demo       Iris with 18 links: PCP on every installed solver, a table and a picture"
 	@echo "make solvers    install the command-line solvers CSDP, SDPA and DSDP, from Debian's packages"
 	@echo "make test       run all tests, on all cores (about four minutes on two)"
 	@echo "make test-fast  run the tests that are not slow (about a minute)"
+	@echo "make attack     random programs, files, calls and faults against every promise (hours; SEED=, OUT=, JOBS=, CASES=)"
 	@echo "make lint       check the sources: ruff, mypy and the rules of imports"
 	@echo "make format     let ruff rewrite the sources"
 	@echo "make docs       build the documentation; every script of the gallery is run (about two minutes)"
@@ -44,6 +45,14 @@ test: $(READY)
 test-fast: $(READY)
 	$(PYTEST) -m "not slow"
 
+# Seeded, and goes on where it was interrupted: its state is in OUT. CASES="--programs 100 --only programs" plays fewer;
+# REPLAY=programs:17 plays one case again and shows everything.
+SEED ?= 0
+OUT  ?= attack-out
+attack: $(READY)
+	PYTHONPATH=tests OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m attack \
+	  --seed $(SEED) --out $(OUT) $(if $(JOBS),--jobs $(JOBS)) $(if $(REPLAY),--replay $(REPLAY)) $(CASES)
+
 # Warnings are errors, and all of them are shown.
 docs: $(READY)
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
@@ -63,5 +72,5 @@ bench: $(READY)
 	$(BIN)/python benchmarks/pcp_forms.py
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .grimp_cache .hypothesis cvxlink-demo docs/_build docs/gallery
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .grimp_cache .hypothesis cvxlink-demo attack-out docs/_build docs/gallery
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

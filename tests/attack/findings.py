@@ -2,10 +2,16 @@
 
 ``attack(rng, folder)`` plays one case, which depends on nothing but the random numbers it draws from ``rng``, in an
 empty ``folder``. It returns what it found: an empty list if every promise held.
+
+A fuzzer may count what was claimed with :func:`tally`, so that one that tests nothing can be seen, and say what it is
+doing with :func:`note`, which is shown when a case is played again. ``LIMIT`` in its module is the number of seconds
+after which a case counts as hanging, if :data:`attack.runner.LIMIT` does not suit it.
 """
 
 from __future__ import annotations
 
+import logging
+from collections import Counter
 from dataclasses import dataclass
 
 FALSE_CLAIM = "false claim"  # a status, bound or proof that an independent computation refutes
@@ -23,3 +29,16 @@ class Finding:
 
     kind: str
     what: str
+
+
+TALLY: Counter[str] = Counter()
+
+
+def tally(outcome: str, count: int = 1) -> None:
+    """Count what was claimed in the case that is being played: "OPTIMAL", "refused", …"""
+    TALLY[outcome] += count
+
+
+def note(text: object) -> None:
+    """Say what is being done; shown by ``--replay``."""
+    logging.getLogger("attack").debug("%s", text)

@@ -100,10 +100,10 @@ def test_tables_do_not_steer_a_terminal():
 
 
 def test_data_are_exact_for_programs_and_shown_to_people(monkeypatch, capsys):
-    terminal.print_data("\x1b[31m,1\n")
+    terminal.print_exactly("\x1b[31m,1\n")
     assert capsys.readouterr().out == "\x1b[31m,1\n"
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    terminal.print_data("\x1b[31m,1\n")
+    terminal.print_exactly("\x1b[31m,1\n")
     assert capsys.readouterr().out == "\\x1b[31m,1\n"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import sys
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -31,9 +32,8 @@ from ..methods.table import method
 from ..model.tables import same_name
 from ..plotting.canvas import matplotlib
 from ..plotting.overview import drawn_overview, save
-from ..programs.status import Status
 from .terminal import Stages
-from .wording import inaccuracy, sentence
+from .wording import TO_BE_WARNED_OF, inaccuracy, sentence
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,11 @@ class DataChoices:
     must: Path | None = None
     cannot: Path | None = None
     one_based: bool = False
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The names of all inputs."""
+        return tuple(str(path) for path in (self.source, self.links, self.must, self.cannot))
 
     @property
     def files(self) -> dict[str, Path | None]:
@@ -114,8 +119,10 @@ class PointsAndLinks:
     @classmethod
     def read(cls, choices: DataChoices) -> PointsAndLinks:
         """Read the files."""
-        if sum(str(p) == STANDARD_INPUT for p in (choices.source, choices.links, choices.must, choices.cannot)) > 1:
+        if choices.sources.count(STANDARD_INPUT) > 1:
             raise InvalidInput("standard input can be read only once; put the points or the links into a file")
+        if sys.stdin is None and STANDARD_INPUT in choices.sources:
+            raise InvalidInput("standard input is closed; give the name of a file instead of -")
         file = read_points(choices.source, choices.roles, choices.has_header)
         if len(file.X) == 1:
             raise InvalidInput(f"{file.where} has one point; clustering needs at least two")
@@ -191,7 +198,11 @@ def cluster(
     data_choices: DataChoices, choices: MethodChoices, out: Path | None, plot: Path | None, stages: Stages
 ) -> Outcome:
     """Read, solve and cluster; write the labels and the picture if asked for."""
+    if plot is not None and not plot.name:
+        raise InvalidInput(f"--plot must be the name of a file, such as clusters.png, not {str(plot)!r}")
     plot = plot.with_suffix(".png") if plot is not None and not plot.suffix else plot
+    for option, path in (("--out", out), ("--plot", plot)):
+        _require_no_loop(option, path)
     require_new({"--out": out, "--plot": plot}, data_choices.files)
     if plot is not None:
         _require_picture(plot)
@@ -236,7 +247,7 @@ def _fitted(data: PointsAndLinks, choices: MethodChoices, stages: Stages) -> tup
     with _recorded_warnings(data.points) as said, _forms_told_from_routes(data, choices):
         progress = stages.step if stages.are_shown else None
         estimator = choices.estimator().fit(data.X, data.file.labels, links=data.links, progress=progress)
-    if estimator.solution_.status is Status.INACCURATE:
+    if estimator.solution_.status in TO_BE_WARNED_OF:
         said.insert(0, inaccuracy(estimator.solution_))
     return estimator, said
 
@@ -283,6 +294,19 @@ def _read_links(choices: DataChoices, points: PointNames, n: int) -> Links:
     if choices.cannot is not None:
         cannot = cannot + read_pairs(choices.cannot, points)
     return Links(n, must, cannot)
+
+
+def _require_no_loop(option: str, path: Path | None) -> None:
+    """Raise if a name of an output leads round in a circle of symbolic links, or is not a name at all."""
+    try:
+        if path is not None:
+            path.resolve()
+            path.exists()
+    except (RuntimeError, OSError, ValueError) as error:  # RuntimeError: a loop, before Python 3.13
+        why = getattr(error, "strerror", None) or "its symbolic links lead round in a circle"
+        if isinstance(error, ValueError):
+            why = "it is not a name of a file"
+        raise InvalidInput(f"{option} {path} cannot be written: {why}; choose another name") from error
 
 
 def _require_picture(path: Path) -> None:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..programs.status import DEFAULT_ACCURACY, Status
-from .terminal import ExitCode, Stages, errors_in_one_sentence, print_data, print_json, say
+from ..programs.status import DEFAULT_ACCURACY
+from .terminal import Stages, errors_in_one_sentence, exit_code_of, print_exactly, print_json, say
 
 if TYPE_CHECKING:
     from ..data.files.points import Roles
@@ -37,9 +37,10 @@ def _value(text: str) -> Any:
         return text.lower() == "true"
     for kind in (int, float):
         try:
-            return kind(text)
+            value = kind(text)
         except ValueError:
             continue
+        return value if abs(value) <= MOST else float(text)
     return text
 
 
@@ -51,6 +52,9 @@ def _column_names(text: str) -> tuple[str, ...]:
 
 
 STANDARD_OUTPUT = "-"
+# Above, a whole number is no count of anything, and some libraries cannot hold it.
+MOST = 2**31 - 1
+LONGEST = 1e6  # seconds, about eleven days
 DATA, METHOD, GRAPH, SOLVING, OUTPUT = "Data", "Method", "Graph", "Solving", "Output"
 
 Data = Annotated[str, typer.Argument(help="Points, one per line: CSV, TSV, semicolons or spaces; - is standard input.")]
@@ -94,13 +98,13 @@ MethodName = Annotated[
 ]
 Clusters = Annotated[
     int | None,
-    typer.Option(min=1, help="How many; by default as labels or cannot-links need.", rich_help_panel=METHOD),
+    typer.Option(min=1, max=MOST, help="How many; by default as labels or cannot-links need.", rich_help_panel=METHOD),
 ]
 MethodOptions = Annotated[
     list[str] | None,
     typer.Option("--option", help="An option of the method, such as mu=0.2. Repeatable.", rich_help_panel=METHOD),
 ]
-Neighbors = Annotated[int, typer.Option(min=1, help="Neighbours of each point.", rich_help_panel=GRAPH)]
+Neighbors = Annotated[int, typer.Option(min=1, max=MOST, help="Neighbours of each point.", rich_help_panel=GRAPH)]
 Sigma = Annotated[
     str, typer.Option(help="Width of the weights: a number, or mean for the mean distance.", rich_help_panel=GRAPH)
 ]
@@ -123,8 +127,12 @@ Accuracy = Annotated[
     float,
     typer.Option(min=1e-15, max=0.5, help="Largest violation and relative gap to accept.", rich_help_panel=SOLVING),
 ]
-TimeLimit = Annotated[float | None, typer.Option(min=0.01, help="Seconds for solving.", rich_help_panel=SOLVING)]
-Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same labels.", rich_help_panel=SOLVING)]
+TimeLimit = Annotated[
+    float | None, typer.Option(min=0.01, max=LONGEST, help="Seconds for solving.", rich_help_panel=SOLVING)
+]
+Seed = Annotated[
+    int, typer.Option(min=0, max=MOST, help="The same seed gives the same labels.", rich_help_panel=SOLVING)
+]
 Out = Annotated[
     Path | None,
     typer.Option(
@@ -190,11 +198,11 @@ def cluster(
         if as_json:
             print_json(everything(outcome))
         elif out is None:
-            print_data(outcome.table())
+            print_exactly(outcome.table())
         if not as_json:
             say(summary(outcome), to_errors=out is None)
-        if outcome.fitted.solution_.status is Status.INACCURATE:
-            raise typer.Exit(ExitCode.INACCURATE)
+        if code := exit_code_of(outcome.fitted.solution_):
+            raise typer.Exit(code)
 
 
 def explain(

@@ -11,13 +11,15 @@ import typer
 from .. import __version__
 from ..errors import CvxlinkError
 from . import cluster_arguments
-from .terminal import EXIT_CODES, errors_in_one_sentence, print_json, say
+from .doors import Doors
+from .terminal import EXIT_CODES, ExitCode, errors_in_one_sentence, exit_code_of, print_json, say
 
 app = typer.Typer(
     help="Convex programs for clustering with must-links and cannot-links.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    cls=Doors,
 )
 problems = typer.Typer(help="The library of instances with proven optima.", no_args_is_help=True)
 app.add_typer(problems, name="problems")
@@ -56,7 +58,9 @@ def version() -> None:
 @app.command()
 def demo(
     out: Annotated[Path, typer.Option(help="Folder for the picture.")] = Path("cvxlink-demo"),
-    time_limit: Annotated[float, typer.Option(min=0.1, help="Seconds for each solver on the paper's form.")] = 8.0,
+    time_limit: Annotated[
+        float, typer.Option(min=0.1, max=cluster_arguments.LONGEST, help="Seconds for each solver on the paper's form.")
+    ] = 8.0,
 ) -> None:
     """Solve PCP on Iris with every installed solver, in the paper's form and in the reduced form."""
     from .demo import run
@@ -136,18 +140,21 @@ def methods(as_json: AsJson = False) -> None:
 def bring_back(
     program: Annotated[Path, typer.Argument(help="The exported file; its .lift must be next to it.")],
     result: Annotated[Path, typer.Argument(help="The result of CSDP, DSDP or SDPA.")],
-    clusters: Annotated[int | None, typer.Option(min=1, help="Cluster, and print the labels.")] = None,
+    clusters: Annotated[
+        int | None, typer.Option(min=1, max=cluster_arguments.MOST, help="Cluster, and print the labels.")
+    ] = None,
 ) -> None:
     """Lift and certify a result that was computed elsewhere."""
     from ..engine.exchange import bring_back
 
-    with errors_in_one_sentence() as console:
+    with errors_in_one_sentence():
         solution = bring_back(program, result, strict=False)
-        console.print(str(solution), highlight=False, soft_wrap=True, markup=False)
-        if clusters is not None:
+        say(str(solution), to_errors=False)
+        code = exit_code_of(solution)
+        if clusters is not None and code != ExitCode.NO_ANSWER:
             typer.echo(" ".join(map(str, solution.cluster(clusters, random_state=0))))
-        if not solution.status.has_answer:
-            raise typer.Exit(1)
+        if code:
+            raise typer.Exit(code)
 
 
 # ---------------------------------------------------------------------- the library
@@ -175,7 +182,7 @@ def list_problems(folder: Folder = None, as_json: AsJson = False) -> None:
         for words in broken:
             say(words, to_errors=as_json, style="red")
         if broken:
-            raise typer.Exit(1)
+            raise typer.Exit(ExitCode.BAD_INPUT)
 
 
 @problems.command()
@@ -183,8 +190,8 @@ def show(name: Name, folder: Folder = None) -> None:
     """Show an instance: its program, why it is interesting, its optimum and the proof."""
     from .. import instances as library
 
-    with errors_in_one_sentence() as console:
-        console.print(str(library.load(name, folder)), highlight=False, markup=False, soft_wrap=True)
+    with errors_in_one_sentence():
+        say(str(library.load(name, folder)), to_errors=False)
 
 
 @problems.command()
@@ -197,7 +204,7 @@ def solve(
     form: Form = None,
     route: Annotated[str | None, typer.Option(help="A route: one of our own algorithms for the program.")] = None,
     accuracy: Annotated[float, typer.Option(min=1e-15, max=0.5)] = 1e-6,
-    time_limit: Annotated[float | None, typer.Option(min=0.01, help="Seconds.")] = None,
+    time_limit: Annotated[float | None, typer.Option(min=0.01, max=cluster_arguments.LONGEST, help="Seconds.")] = None,
     memory_limit: Annotated[str | None, typer.Option(help="For example 4GB.")] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -226,15 +233,17 @@ def solve(
         else:
             verdict = f"off by {off:.1e} of 1 + |value|, {'within' if right else 'more than'} the tolerance"
             say(f"{solution}\nreference      {instance.reference.value:.12g}   {verdict}", to_errors=False)
-        if not right:
-            raise typer.Exit(1)
+        if code := exit_code_of(solution) or (ExitCode.OK if right else ExitCode.BAD_INPUT):
+            raise typer.Exit(code)
 
 
 @problems.command()
 def verify(
     names: Annotated[list[str] | None, typer.Argument(help="Names of instances; by default all.")] = None,
     folder: Folder = None,
-    time_limit: Annotated[float, typer.Option(min=0.1, help="Seconds for each solve.")] = 120.0,
+    time_limit: Annotated[
+        float, typer.Option(min=0.1, max=cluster_arguments.LONGEST, help="Seconds for each solve.")
+    ] = 120.0,
 ) -> None:
     """Prove the library again: solve, certify and compare; exit code 1 if a reference does not hold."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -259,7 +268,7 @@ def verify(
         console.print(f"{len(wanted) - len(failed)} of {len(wanted)} hold", highlight=False)
         if failed:
             console.print(f"not proven: {', '.join(failed)}", style="red", highlight=False)
-            raise typer.Exit(1)
+            raise typer.Exit(ExitCode.BAD_INPUT)
 
 
 @problems.command()
@@ -273,7 +282,7 @@ def export(
     """Write the program of an instance to a file for other solvers."""
     from .. import instances as library
 
-    with errors_in_one_sentence() as console:
+    with errors_in_one_sentence():
         path = library.load(name, folder).problem.export(out or Path(f"{name}.dat-s"), form, presolve)
         words = f"{path}, and {path.name}.lift, with which `cvxlink bring-back` reads a result"
-        console.print(words, highlight=False, soft_wrap=True)
+        say(words, to_errors=False)

@@ -108,7 +108,8 @@ def _table(results: dict, y: object) -> Table:
             table.add_row(solver, form, "stopped" if stopped else "failed", "—", f"> {seconds}" if stopped else seconds)
             continue
         nmi = metrics.nmi(y, result.cluster(3, random_state=0))
-        gap = f"{result.certificate.relative_gap:.1e}"
+        relative = result.certificate.relative_gap
+        gap = "no bound" if relative is None else f"{relative:.1e}"
         if result.status is not Status.OPTIMAL:
             gap += " !"
         table.add_row(solver, form, f"{result.value:.6f}", gap, seconds, f"{nmi:.3f}")

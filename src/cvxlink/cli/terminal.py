@@ -6,19 +6,21 @@ import json
 import math
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from ..errors import CvxlinkError, InfeasibleProblem, SolveFailed, visible
+from .streams import abandon_output
 from .wording import sentence
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.status import Status as Spinner
 
+    from ..engine.solution import Solution
     from ..solvers.route import Progress
 
 
@@ -30,11 +32,14 @@ class ExitCode(IntEnum):
     USAGE = 2
     NO_ANSWER = 3
     INACCURATE = 4
+    INTERNAL = 70
+    INTERRUPTED = 130
 
 
 EXIT_CODES = (
     "Exit codes: 0 success; 1 something is wrong with the input or a file; 2 wrong usage; 3 no answer (the solver "
-    "failed, nothing is feasible, or a limit was reached); 4 an answer, but less accurate than asked for."
+    "failed, nothing is feasible, or a limit was reached); 4 an answer, but less accurate than asked for, or not "
+    "proven; 70 an error in cvxlink itself; 130 interrupted."
 )
 
 
@@ -43,12 +48,25 @@ def errors_in_one_sentence() -> Iterator[Console]:
     """Yield a console; print an error as one sentence, and end the command with its exit code."""
     try:
         yield console()
-    except BrokenPipeError:  # whoever read the output has seen enough
-        raise
+    except BrokenPipeError as error:  # whoever read the output has seen enough
+        abandon_output()
+        raise typer.Exit(ExitCode.OK) from error
+    except MemoryError as error:
+        say("cvxlink: out of memory; use fewer points, or a method for large data", style="red")
+        raise typer.Exit(ExitCode.NO_ANSWER) from error
     except (CvxlinkError, OSError) as error:
+        if isinstance(error, OSError):
+            abandon_output()
         say(f"cvxlink: {sentence(error)}", style="red")
         has_no_answer = isinstance(error, SolveFailed | InfeasibleProblem)
         raise typer.Exit(ExitCode.NO_ANSWER if has_no_answer else ExitCode.BAD_INPUT) from error
+
+
+def exit_code_of(solution: Solution) -> ExitCode:
+    """Return the exit code for a solution: whether there is an answer, and whether it is proven as asked for."""
+    if not solution.status.has_answer or solution.certificate is None:
+        return ExitCode.NO_ANSWER
+    return ExitCode.INACCURATE if solution.status.name != "OPTIMAL" else ExitCode.OK
 
 
 def console(to_errors: bool = False) -> Console:
@@ -59,27 +77,36 @@ def console(to_errors: bool = False) -> Console:
 
 
 def say(text: str, to_errors: bool = True, style: str | None = None) -> None:
-    """Print text as it is: without markup, and without breaking lines."""
-    console(to_errors).print(text, style=style, highlight=False, markup=False, soft_wrap=True)
-
-
-def print_data(text: str) -> None:
-    """Print data on standard output: as it is for a program, with control characters written out on a terminal."""
-    # Without a colour asked for, typer would drop what looks like an escape sequence.
-    typer.echo(visible(text) if sys.stdout.isatty() else text, nl=False, color=True)
+    """Print text as it is: without markup, without breaking lines, and with control characters made visible."""
+    # Where standard error cannot be written nobody can be told, and what the command is for must not fail for that.
+    with suppress(OSError, SystemExit) if to_errors else nullcontext():
+        console(to_errors).print(text, style=style, highlight=False, markup=False, soft_wrap=True)
 
 
 def print_json(content: Any) -> None:
-    """Print JSON alone on standard output; a number that is not finite is null."""
-    text = json.dumps(_finite(content), indent=2, ensure_ascii=False, allow_nan=False)
-    typer.echo(visible(text, "\\u{:04x}"))
+    """Print JSON alone on standard output, in UTF-8; a number that is not finite is null."""
+    text = json.dumps(_plain(content), indent=2, ensure_ascii=False, allow_nan=False)
+    print_exactly(visible(text, "\\u{:04x}") + "\n")
 
 
-def _finite(content: Any) -> Any:
+def print_exactly(text: str) -> None:
+    """Print text for other programs on standard output: in UTF-8, whatever the terminal's encoding is.
+
+    Half a surrogate pair, which stands for a byte of a file name that is not UTF-8, is written as JSON writes it. Only
+    where a person reads it, on a terminal, are control characters made visible.
+    """
+    text = visible(text) if sys.stdout.isatty() else text
+    typer.echo(text.encode("utf-8", errors="backslashreplace"), nl=False)
+
+
+def _plain(content: Any) -> Any:
+    """Return content in the types that JSON has; numpy's numbers and arrays know how."""
     if isinstance(content, dict):
-        return {name: _finite(value) for name, value in content.items()}
+        return {str(name): _plain(value) for name, value in content.items()}
     if isinstance(content, list | tuple):
-        return [_finite(value) for value in content]
+        return [_plain(value) for value in content]
+    if hasattr(content, "tolist"):
+        return _plain(content.tolist())
     return None if isinstance(content, float) and not math.isfinite(content) else content
 
 

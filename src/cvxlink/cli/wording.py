@@ -10,6 +10,9 @@ from ..programs.status import Status
 if TYPE_CHECKING:
     from ..engine.solution import Solution
 
+# Answers to be used with care: the warning is shown, and the exit code is 4.
+TO_BE_WARNED_OF = (Status.INACCURATE, Status.UNPROVEN)
+
 # The option for each argument.
 OPTIONS = {
     "links": "--links (or --must and --cannot)",
@@ -37,19 +40,27 @@ def sentence(error: BaseException | str) -> str:
     """Return what an error or a warning says, with options instead of arguments."""
     if isinstance(error, SolveFailed) and error.solution is not None:
         return f"{error.solution.status.sentence} ({error.solution.reason}); {remedy(error.solution)}"
-    return error.worded(OPTIONS) if isinstance(error, AboutArgument) else str(error)
+    if isinstance(error, AboutArgument):
+        return error.worded(OPTIONS)
+    return _about_file(error) if isinstance(error, OSError) else str(error)
+
+
+def _about_file(error: OSError) -> str:
+    """Return what is wrong with a file; an error that names none is about standard output."""
+    return f"{error.filename or 'standard output'}: {error.strerror or error}; choose another file"
 
 
 def inaccuracy(solution: Solution) -> str:
-    """Return the warning about an answer that is less accurate than asked for."""
+    """Return the warning about an answer that is less accurate than asked for, or not proven."""
     return f"{solution.status.sentence}: {solution.reason}; {remedy(solution)}"
 
 
 def remedy(solution: Solution) -> str:
     """Return what to do about a solve that ended without an accurate answer."""
     match solution.status:
-        case Status.INACCURATE:
-            return f"try {_another_way(solution)}, or ask for less, --accuracy 1e-3 for example"
+        case Status.INACCURATE | Status.UNPROVEN:
+            less = ", or ask for less, --accuracy 1e-3 for example" if solution.status is Status.INACCURATE else ""
+            return f"try {_another_way(solution)}{less}"
         case Status.INFEASIBLE:
             return "relax or remove constraints; `cvxlink explain` shows whether links contradict one another"
         case Status.LIMIT:
