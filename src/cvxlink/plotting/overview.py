@@ -9,7 +9,7 @@ from ..data.files.atomic import put_in_place
 from ..data.links import Links
 from ..engine.learnt_kernel import LearntKernel
 from ..errors import InvalidInput
-from ..numerics.arguments import as_instance, as_path
+from ..numerics.arguments import as_instance, as_path, shown
 from .canvas import legend_beside, matplotlib
 from .kernels import MOST_POINTS, as_learnt, has_kernel, plot_affinity, plot_kernel
 from .points import broken_links, draw_broken, plot_clusters, plot_embedding, plot_links, projected
