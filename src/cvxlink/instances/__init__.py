@@ -59,11 +59,11 @@ def _names_in(home: Path) -> list[str]:
 def load(name: str, where: Path | str | None = None) -> Instance:
     """Return an instance by its name."""
     home = _folder(where)
-    if not as_text(name, "name") or Path(name).name != name or set(name) & set("\\\0"):
-        raise InvalidInput.about(
+    if not isinstance(name, str) or not name or Path(name).name != name or set(name) & set("\\\0"):
+        raise InvalidInput(
+            f"{shown(name)} is not the name of an instance: a name has no folders in it; choose a folder of your own "
+            f"with --folder (where=… in Python)",
             "name",
-            f"{shown(name)} is not that of an instance: a name has no folders in it; choose a folder of your own with "
-            f"--folder (where=… in Python)",
         )
     path = home / f"{name}.toml"
     if not os.path.lexists(path):  # unlike Path.exists, it also says no to names that are too long
@@ -72,7 +72,9 @@ def load(name: str, where: Path | str | None = None) -> Instance:
         raise InvalidInput(f"there is no instance {shown(name)}{hint}", "name")
     require_readable(path, MOST_BYTES)
     if path.resolve().parent != home.resolve():
-        raise InvalidInput(f"the instance {shown(name)} is a link to a file outside {home}; copy the file", "name")
+        raise InvalidInput(
+            f"the instance {shown(name)} is a link to a file outside {home}; copy the file there instead", "name"
+        )
     return Instance.read(path)
 
 
