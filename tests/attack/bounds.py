@@ -78,7 +78,11 @@ def planted(problem: cl.Problem, values: dict[str, Any], duals: Any, best: float
     certificate = cl.certify(problem, values, duals)
     off = abs(certificate.value - best) > 3 * ACCURACY * (1 + abs(best))
     claims = certificate.has_bound and certificate.holds(ACCURACY)
-    return [f"a planted point of value {certificate.value:.8g} holds, and {best:.8g} is the best"] if off and claims else []
+    return (
+        [f"a planted point of value {certificate.value:.8g} holds, and {best:.8g} is the best"]
+        if off and claims
+        else []
+    )
 
 
 def shifts(rng: np.random.Generator) -> list[str]:

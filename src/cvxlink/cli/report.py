@@ -177,9 +177,7 @@ def _about_certificate(certificate: Certificate) -> Iterator[str]:
     else:
         bounds = (("at least", certificate.lower_bound), ("at most", certificate.upper_bound))
         limits = ", ".join(f"{words} {bound:.8g}" for words, bound in bounds if bound is not None)
-        yield (
-            f"value {certificate.value:.8g}; the optimum is {limits}; relative gap {certificate.relative_gap:.1e}"
-        )
+        yield (f"value {certificate.value:.8g}; the optimum is {limits}; relative gap {certificate.relative_gap:.1e}")
     distance = "" if certificate.distance is None else f"; at most {certificate.distance:.1e} from the solution"
     yield f"largest violation of a constraint {certificate.largest_violation:.1e}{distance}"
 
