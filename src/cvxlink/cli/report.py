@@ -172,14 +172,12 @@ def _about_solution(solution: Solution) -> Iterator[tuple[str, str]]:
 
 
 def _about_certificate(certificate: Certificate) -> Iterator[str]:
-    if certificate.lower_bound is None:
+    if certificate.bound is None:
         yield f"value {certificate.value:.8g}; no bound: {certificate.basis}"
     else:
-        upper = "" if certificate.upper_bound is None else f", at most {certificate.upper_bound:.8g}"
-        yield (
-            f"value {certificate.value:.8g}; the optimum is at least {certificate.lower_bound:.8g}{upper}; "
-            f"relative gap {certificate.relative_gap:.1e}"
-        )
+        bounds = (("at least", certificate.lower_bound), ("at most", certificate.upper_bound))
+        limits = ", ".join(f"{words} {bound:.8g}" for words, bound in bounds if bound is not None)
+        yield (f"value {certificate.value:.8g}; the optimum is {limits}; relative gap {certificate.relative_gap:.1e}")
     distance = "" if certificate.distance is None else f"; at most {certificate.distance:.1e} from the solution"
     yield f"largest violation of a constraint {certificate.largest_violation:.1e}{distance}"
 

@@ -278,11 +278,11 @@ def _objection(solution: Solution, reference: Reference) -> str:
     if reference.off(solution.value) > reference.tolerance:
         return f"the optimum is {solution.value:.10g}, the reference says {reference.value:.10g}"
     slack = ROUNDING * (1 + abs(reference.value))
-    if certificate.lower_bound is None:
+    if certificate.bound is None:
         return "there is no certified bound; name two solvers that agree" if reference.by == "certificate" else ""
-    if certificate.lower_bound > reference.value + slack:
-        return f"the optimum is at least {certificate.lower_bound:.12g}, the reference says {reference.value:.12g}"
-    upper = certificate.upper_bound
+    lower, upper = certificate.lower_bound, certificate.upper_bound
+    if lower is not None and lower > reference.value + slack:
+        return f"the optimum is at least {lower:.12g}, the reference says {reference.value:.12g}"
     if upper is not None and upper < reference.value - slack:
         return f"the optimum is at most {upper:.12g}, the reference says {reference.value:.12g}"
     if certificate.relative_gap is not None and certificate.relative_gap > reference.tolerance:

@@ -39,6 +39,8 @@ PAIRS = 20_000
 LARGEST_COMPONENT = 5000
 # Besides the neighbours of every point, this many of the largest entries of each linked point are kept.
 STRONGEST = 10
+# A degree that nobody would compute.
+BEYOND_ALL = 1e9
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,8 +95,8 @@ class Separable:
 
 def expected_degree(high: float, pole: float, accuracy: float) -> int:
     """Return the approximate degree needed on [0, high] for a function with a pole at −``pole`` (Bernstein)."""
-    beyond = 1 + 2 * pole / high
-    return int(np.ceil(-np.log(accuracy) / np.log(beyond + np.sqrt(beyond**2 - 1))))
+    rate = float(np.arccosh(1 + 2 * pole / high))
+    return int(np.ceil(min(-np.log(accuracy) / max(rate, 1e-300), BEYOND_ALL)))
 
 
 class PropagatedLinks:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.linalg
+import scipy.sparse as sp
 
 import cvxlink as cl
+from cvxlink.methods.cuts.proof import certify_stationary
+from cvxlink.methods.cuts.routes import Stationary
 from cvxlink.methods.cuts.stationary_bound import largest_agreement
+from cvxlink.methods.cuts.stationary_cuts import StationaryCuts
+from cvxlink.solvers.route import Settings
 from helpers.graphs import path_graph, random_graph
-
-
-def ring(n: int) -> cl.Graph:
-    W = np.roll(np.eye(n), 1, axis=1)
-    return cl.Graph.from_affinity(W + W.T)
 
 
 def labelings(problem: cl.CSCGFHF) -> tuple[np.ndarray, np.ndarray]:
@@ -37,7 +37,7 @@ def test_nothing_stationary_agrees_more_than_the_bound(seed):
     problem = cl.CSCGFHF(random_graph(9, rng), some_labels(rng, 9, k), sigma=2.0)
     solution = problem.solve()
     certificate = solution.certificate
-    rates, F = labelings(problem)
+    F = labelings(problem)[1]
     agreement = np.sort(np.einsum("ij,ij->j", F, problem.Q @ F))[::-1]
     assert solution.value == pytest.approx(agreement[: k - 1].sum(), abs=1e-7)
     assert solution.value <= certificate.upper_bound <= solution.value + 1e-6
@@ -66,20 +66,22 @@ def test_a_labeling_that_agrees_more_but_is_not_stationary_never_holds():
     assert not cl.certify(problem, {"f": 0 * near, "rates": solution.values["rates"]}, {}).holds(0.1)
 
 
-def test_of_a_multiple_eigenvalue_the_combination_that_agrees_most_is_taken():
-    # Symmetric under exchanging 3 with 4 and 5 with 6: with k = 4 the ring turns labels into one another, so that
-    # eigenvalues are double. Whatever basis LAPACK returns, no unit combination of stationary labelings agrees more.
-    problem = cl.CSCGFHF(ring(8), [0, -1, 1, -1, 2, -1, 3, -1])
-    solution = problem.solve()
-    assert solution.certificate.holds(1e-8)
-    rng = np.random.default_rng(0)
-    rates, F = labelings(problem)
-    for rate in rates:
-        same = F[:, abs(rates - rate) < 1e-6 * rate]
-        combined = same @ rng.standard_normal((same.shape[1], 300))
-        combined /= np.linalg.norm(combined, axis=0)
-        agreement = np.einsum("ij,ij->j", combined, problem.Q @ combined)
-        assert agreement.max() <= solution.certificate.upper_bound
+@pytest.mark.parametrize("seed", range(4))
+def test_of_a_multiple_eigenvalue_the_combinations_that_agree_most_are_taken(seed):
+    # In a common basis L has the eigenvalues l and Q has q = θl, with one θ for three of them: all their combinations
+    # are stationary, and the best agree as much as the largest q.
+    U = np.linalg.qr(np.random.default_rng(seed).standard_normal((8, 8)))[0]
+    theta, costs = np.array([0.1, 0.5, 0.5, 0.5, 0.2, 0.3, 0.05]), np.array([1.0, 0.4, 0.9, 1.4, 0.7, 0.3, 1.9])
+    L = U[:, 1:] @ np.diag(costs) @ U[:, 1:].T
+    Q = U[:, 1:] @ np.diag(theta * costs) @ U[:, 1:].T + np.outer(U[:, 0], U[:, 0])
+    for count in (1, 2):
+        cuts = StationaryCuts(sp.csr_array(L), Q, U[:, 0], count)
+        best = np.sort(theta * costs)[::-1][:count].sum()
+        point = Stationary().run(cuts, Settings()).values
+        assert cuts.value(point) == pytest.approx(best, abs=1e-9)
+        certificate = certify_stationary(cuts, point, {})
+        assert certificate.upper_bound == pytest.approx(best, abs=1e-9) and certificate.holds(1e-8)
+        assert certificate.upper_bound >= best - 1e-14
 
 
 def test_two_labelled_points():

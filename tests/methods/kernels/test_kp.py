@@ -261,7 +261,6 @@ def test_points_tied_tightly_to_one_another_and_hardly_to_the_links(normalized, 
     # What a solver once made of it: feasible, and 7.1 instead of 2.
     wrong = np.diag([1.0, 1.0, 1.0, 1.0])
     assert not cl.certify(problem, {"K": wrong}, dict(solution.duals)).holds(1e-2)
-    _, V = np.linalg.eigh(solution.values["K"])
     np.testing.assert_allclose(solution.kernel[2:, 2:], 1, atol=1e-6)
 
 

@@ -258,3 +258,21 @@ def test_a_subclass_with_another_objective_is_solved_as_declared(instance):
     graph, _, labels = instance
     solution = Flat(graph, labels).solve()
     assert abs(np.delete(solution.scores, Flat(graph, labels).known, axis=0)).max() < 1e-4
+
+
+@pytest.mark.parametrize("large", [1e8, 1e14])
+def test_weights_far_apart_are_extended_exactly_and_proven(large):
+    # 0 and 3 are labelled; 1 and 2 hang together tightly, and to the labels by 1e-10 and 3e-10: both are 3/4 like 3.
+    W = np.diag([1e-10, large, 3e-10], 1)
+    problem = cl.GFHF(cl.Graph.from_affinity(W + W.T), [0, -1, -1, 1])
+    solution = problem.solve(strict=False)
+    np.testing.assert_allclose(solution.values["f"], [[1, 0], [0.25, 0.75], [0.25, 0.75], [0, 1]], atol=1e-12)
+    certificate = solution.certificate
+    assert certificate.distance < 1e-12
+    optimum = 2 / (1 / 1e-10 + 1 / large + 1 / 3e-10)  # springs in a row, for each of two columns
+    assert certificate.lower_bound <= optimum * (1 + 1e-15) and certificate.lower_bound == pytest.approx(
+        optimum, rel=1e-12
+    )
+    wrong = solution.values["f"].copy()
+    wrong[1:3] = [0.4, 0.6]
+    assert not cl.certify(problem, {"f": wrong}).holds(1e-2)

@@ -17,8 +17,8 @@ outside of the group's coordinates has a norm of at most :math:`\delta = \rho/(\
 :math:`M = (JYX)^\top JYX` the sum of their agreements is at most
 :math:`\theta\sum_j 1/y_j^\top My_j \le \theta\sum_j y_j^\top M^{-1}y_j` by Cauchy, and at most the sum of the largest
 eigenvalues of :math:`\theta M^{-1}` (Ky Fan). Those are :math:`\theta/\sigma_i^2` with the singular values of JYX,
-which are at least :math:`\sigma_i\sqrt{1/(1 + \|E\|) - \delta^2} - \delta\|JY\|` with :math:`\sigma_i` those of JY on the
-group. So the sum of the k largest of these numbers, over all groups, is an upper bound.
+which are at least :math:`\sigma_i\sqrt{1/(1 + \|E\|) - \delta^2} - \delta\|JY\|` with :math:`\sigma_i` those of JY on
+the group. So the sum of the k largest of these numbers, over all groups, is an upper bound.
 """
 
 from __future__ import annotations

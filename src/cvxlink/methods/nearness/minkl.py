@@ -10,6 +10,7 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 import scipy.sparse as sp
+from scipy.linalg import solve_triangular
 
 from ... import terms
 from ...data.graph import Graph
@@ -230,9 +231,13 @@ class MinKL(Problem):
 
     @cached_property
     def precision(self) -> np.ndarray:
-        """The inverse K⁻¹ of the prior; only CVXPY needs it."""
-        inverse = np.linalg.inv(self.prior)
-        return (inverse + inverse.T) / 2
+        """The inverse K⁻¹ of the prior; only CVXPY needs it.
+
+        From the inverse of a triangular factor, whose condition is the root of that of K.
+        """
+        factor = solve_triangular(self._as_data.prior_factor, np.eye(self.links.n), lower=True)
+        inverse = factor.T @ factor
+        return np.asarray((inverse + inverse.T) / 2)
 
     @cached_property
     def levels(self) -> tuple[np.ndarray, np.ndarray]:
