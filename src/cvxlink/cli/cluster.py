@@ -31,6 +31,7 @@ from ..methods.table import method
 from ..model.tables import same_name
 from ..plotting.canvas import matplotlib
 from ..plotting.overview import save_overview
+from .streams import require_end
 from .terminal import Stages
 from .wording import TO_BE_WARNED_OF, inaccuracy, sentence
 
@@ -120,6 +121,10 @@ class PointsAndLinks:
         """Read the files."""
         if choices.sources.count(STANDARD_INPUT) > 1:
             raise InvalidInput("standard input can be read only once; put the points or the links into a file")
+        if not choices.source:
+            raise InvalidInput("the name of the file with the points is empty; give a file, or - for standard input")
+        for name in choices.sources:
+            require_end(name)
         if sys.stdin is None and STANDARD_INPUT in choices.sources:
             raise InvalidInput("standard input is closed; give the name of a file instead of -")
         file = read_points(choices.source, choices.roles, choices.has_header)

@@ -12,6 +12,7 @@ from .. import __version__
 from ..errors import CvxlinkError
 from . import cluster_arguments
 from .doors import Doors
+from .streams import require_end
 from .terminal import EXIT_CODES, ExitCode, errors_in_one_sentence, exit_code_of, print_json, say
 
 app = typer.Typer(
@@ -148,6 +149,8 @@ def bring_back(
     from ..engine.exchange import bring_back
 
     with errors_in_one_sentence():
+        for path in (program, result):
+            require_end(path)
         solution = bring_back(program, result, strict=False)
         say(str(solution), to_errors=False)
         code = exit_code_of(solution)

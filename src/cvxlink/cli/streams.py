@@ -1,4 +1,4 @@
-"""Standard input, output and error as they may be: closed, full, or in an encoding without our symbols."""
+"""Standard input, output and error as they may be: closed, full, without end, or in an encoding without our symbols."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ import os
 import sys
 import unicodedata
 from contextlib import suppress
+from pathlib import Path
+
+from ..errors import InvalidInput
 
 # Control characters, and marks that turn the direction of writing: a file name must not move the cursor of a terminal.
 HIDDEN = ("Cc", "Cf", "Cs")
@@ -47,3 +50,12 @@ def abandon_output() -> None:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
         os.close(nowhere)
+
+
+def require_end(name: str | Path) -> None:
+    """Raise if an input is a device such as /dev/zero, which can be read for ever."""
+    path = Path(name)
+    if path.is_char_device() and not path.samefile(os.devnull):
+        with open(path, "rb") as device:
+            if not device.isatty():
+                raise InvalidInput(f"{path} is a device, which has no end; name a file, or - for standard input")
