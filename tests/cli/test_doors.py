@@ -72,6 +72,13 @@ def test_absurd_numbers_are_refused_in_a_sentence_that_names_the_option(folder, 
     assert option in one_sentence(done.stderr) and "\x1b" not in done.stderr
 
 
+def test_inputs_that_lead_round_in_a_circle_are_refused(folder):
+    (folder / "loop").symlink_to("loop")
+    for words in (("cluster", "loop", "--out", "new.csv"), (*CLUSTER, "--must", "loop", "--out", "new.csv")):
+        done = run(*words)
+        assert done.exit_code == ExitCode.BAD_INPUT and "loop cannot be read" in one_sentence(done.stderr)
+
+
 @pytest.mark.parametrize(
     "words",
     [
