@@ -20,7 +20,7 @@ from attack.instances import coin, pick
 from attack.references import Reference
 
 SOLVERS = ("CLARABEL", "CLARABEL", "CLARABEL", "SCS", "CVXOPT", "SDPA", "COPT", "OSQP")
-EXECUTABLES = ("CSDP", "DSDP", "SDPA_CMD")
+EXECUTABLES = ("CSDP", "DSDP", "SDPA-CLI")
 LIMIT = 120.0
 # How far the value of an OPTIMAL answer may be from the optimum, in units of the accuracy asked for: the gap counts
 # once, and the violations may be worth as much again.
