@@ -52,7 +52,7 @@ def main() -> int:
     except KeyboardInterrupt:
         return 130
     records = [store.records[case.key] for case in wanted]
-    _report(records, arguments.only)
+    _report(records, arguments.only, arguments.seed)
     for name in missing:
         print(f"\nthere is no fuzzer {name}: tests/attack/{name}.py is missing")
     return 1 if missing or any(record.findings for record in records) else 0
@@ -112,7 +112,7 @@ class _Progress:
             print(f"… {len(self._store.records)} of {self._wanted}, now {record.case}", file=sys.stderr, flush=True)
 
 
-def _report(records: list[Record], fuzzers: list[str]) -> None:
+def _report(records: list[Record], fuzzers: list[str], seed: int) -> None:
     for fuzzer in fuzzers:
         own = [record for record in records if record.case.partition(":")[0] == fuzzer]
         if not own:
@@ -129,7 +129,7 @@ def _report(records: list[Record], fuzzers: list[str]) -> None:
     found_in = [record for record in records if record.findings]
     print(f"\n{len(records)} cases, findings in {len(found_in)}")
     if found_in:
-        print(f"play one again with: make attack REPLAY={found_in[0].case}")
+        print(f"play one again with: make attack {f'SEED={seed} ' if seed else ''}REPLAY={found_in[0].case}")
 
 
 def _counts(counter: Counter[str]) -> str:

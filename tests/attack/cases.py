@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from attack.findings import RAW_ERROR, TALLY, Finding
+from attack.findings import RAW_ERROR, TALLY, Finding, told
 
 # How many cases of each fuzzer a full attack plays.
 CASES = {
@@ -85,8 +85,6 @@ def play(case: Case, show: Callable[[str], Any] | None = None) -> Record:
         except Exception as error:
             if show is not None:
                 show(traceback.format_exc())
-            frame = traceback.extract_tb(error.__traceback__)[-1]
-            where = f"{Path(frame.filename).name}:{frame.lineno}"
-            record.found(RAW_ERROR, f"{type(error).__name__} at {where} left the fuzzer: {error}")
+            record.found(RAW_ERROR, f"left the fuzzer: {told(error)}")
     record.tally, record.seconds = dict(TALLY), round(time.perf_counter() - began, 4)
     return record

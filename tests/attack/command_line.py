@@ -278,7 +278,7 @@ def _about_message(line: Line, said: str):
     ):
         if not any("\n" in word for word in line.words):
             yield UNCLEAR, f"not one sentence: {said[:300]!r}"
-    elif line.wrong:
+    elif line.wrong and line.wrong[-1].strip():
         named = [visible(repr(word)[1:-1]) for word in line.wrong if word.strip()] + [
             visible(word).strip()[:40] for word in line.wrong if word.strip()
         ]

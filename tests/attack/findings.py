@@ -11,8 +11,10 @@ after which a case counts as hanging, if :data:`attack.runner.LIMIT` does not su
 from __future__ import annotations
 
 import logging
+import traceback
 from collections import Counter
 from dataclasses import dataclass
+from pathlib import Path
 
 FALSE_CLAIM = "false claim"  # a status, bound or proof that an independent computation refutes
 RAW_ERROR = "raw error"  # a traceback, or an error that is not one of cvxlink's
@@ -29,6 +31,12 @@ class Finding:
 
     kind: str
     what: str
+
+
+def told(error: BaseException) -> str:
+    """Return what an error is, where it was raised, and what it says, in one line."""
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__} at {Path(frame.filename).name}:{frame.lineno}: {error}"
 
 
 TALLY: Counter[str] = Counter()

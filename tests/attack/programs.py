@@ -15,12 +15,12 @@ import numpy as np
 import cvxlink as cl
 from attack import drawn_formulations, drawn_methods
 from attack.drawn_methods import Drawn
-from attack.findings import FALSE_CLAIM, RAW_ERROR, Finding, note, tally
+from attack.findings import FALSE_CLAIM, RAW_ERROR, Finding, note, tally, told
 from attack.instances import coin, pick
 from attack.references import Reference
 
 SOLVERS = ("CLARABEL", "CLARABEL", "CLARABEL", "SCS", "CVXOPT", "SDPA", "COPT", "OSQP")
-EXECUTABLES = ("CSDP", "DSDP", "SDPA_CMD")
+EXECUTABLES = ("CSDP", "DSDP", "SDPA-CLI")
 LIMIT = 120.0
 # How far the value of an OPTIMAL answer may be from the optimum, in units of the accuracy asked for: the gap counts
 # once, and the violations may be worth as much again.
@@ -45,7 +45,7 @@ def attack(rng: np.random.Generator, folder: Path) -> list[Finding]:
             tally("refused")
             return []
         except Exception as error:
-            return [Finding(RAW_ERROR, f"{drawn.name} {way}: {type(error).__name__}: {error}")]
+            return [Finding(RAW_ERROR, f"{drawn.name} {way}: {told(error)}")]
         tally(solution.status.name)
         note(f"{solution}\n{solution.reason}")
         reference = drawn.reference(problem)

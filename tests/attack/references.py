@@ -38,7 +38,7 @@ class Reference:
 
     @property
     def is_tight(self) -> bool:
-        return self.high - self.low <= 1e-5 * (1 + abs(self.high)) + self.rounding
+        return bool(np.isfinite(self.high)) and self.high - self.low <= 1e-5 * (1 + abs(self.high)) + self.rounding
 
 
 def laplacian(W: np.ndarray, normalized: bool) -> np.ndarray:
@@ -320,7 +320,10 @@ def stationary_cuts(L: np.ndarray, Q: np.ndarray, trivial: np.ndarray) -> float 
     V = scipy.linalg.null_space(trivial[None, :])
     Qv = Q @ trivial
     reduced = V.T @ (Q - np.outer(Qv, Qv) / (trivial @ Qv)) @ V
-    eigenvalues, X = scipy.linalg.eigh((reduced + reduced.T) / 2, V.T @ L @ V)
+    try:
+        eigenvalues, X = scipy.linalg.eigh((reduced + reduced.T) / 2, V.T @ L @ V)
+    except np.linalg.LinAlgError:  # L is zero to all its digits beyond the trivial cut too
+        return None
     x = V @ X
     f = x - np.outer(trivial, Qv @ x) / (trivial @ Qv)
     f /= np.linalg.norm(f, axis=0)

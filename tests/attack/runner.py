@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import select
 import signal
 import subprocess
@@ -25,14 +26,24 @@ STARTING = 120.0
 # A worker is renewed after this many cases, so that no memory piles up.
 MOST_CASES = 1000
 LAST_WORDS = 300
+MOST_MEMORY = 6 << 30  # bytes of address space, so that a case that takes everything fails alone
 
 
 def serve(requests: int, answers: int) -> None:
     """Play the cases that arrive as lines, until there are no more; the work of a worker process."""
+    resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
+    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     with os.fdopen(requests) as asked, os.fdopen(answers, "w") as told:
         print("{}", file=told, flush=True)
         for line in asked:
             print(json.dumps(asdict(play(Case(**json.loads(line))))), file=told, flush=True)
+
+
+def _end_with(parent: int) -> None:
+    """End this process and all of its session when its parent is gone, whatever they are doing."""
+    while os.getppid() == parent:
+        time.sleep(0.5)
+    os.killpg(0, signal.SIGKILL)
 
 
 class Worker:
@@ -148,7 +159,7 @@ def play_all(cases: Iterable[Case], jobs: int, done: Callable[[Record], None]) -
         finally:
             worker.close()
 
-    threads = [threading.Thread(target=work) for _ in range(jobs)]
+    threads = [threading.Thread(target=work, daemon=True) for _ in range(jobs)]
     for thread in threads:
         thread.start()
     try:

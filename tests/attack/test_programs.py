@@ -57,7 +57,7 @@ def test_references_agree_with_accurate_answers_on_tame_instances(name):
         if graph is not None and (not graph.n_edges or graph.W.data.max() > 1.01 or graph.W.data.min() < 1e-3):
             continue
         assert not list(_false_claims(drawn, solution, drawn.reference(problem), 1e-5))
-        seen += solution.status is Status.OPTIMAL
+        seen += solution.status.has_answer
         if seen == 4:
             return
     assert seen, "no tame instance was drawn"

@@ -72,6 +72,27 @@ def test_absurd_numbers_are_refused_in_a_sentence_that_names_the_option(folder, 
     assert option in one_sentence(done.stderr) and "\x1b" not in done.stderr
 
 
+def test_inputs_that_lead_round_in_a_circle_are_refused(folder):
+    (folder / "loop").symlink_to("loop")
+    for words in (("cluster", "loop", "--out", "new.csv"), (*CLUSTER, "--must", "loop", "--out", "new.csv")):
+        done = run(*words)
+        assert done.exit_code == ExitCode.BAD_INPUT and "loop cannot be read" in one_sentence(done.stderr)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("cluster", "/dev/zero"),
+        ("explain", "/dev/full"),
+        (*CLUSTER, "--must", "/dev/zero"),
+        ("bring-back", "a.dat-s", "/dev/zero"),
+    ],
+)
+def test_devices_without_an_end_are_not_read(folder, words):
+    done = run(*words)
+    assert done.exit_code == ExitCode.BAD_INPUT and "is a device" in one_sentence(done.stderr)
+
+
 @pytest.mark.parametrize("option", ["mu", "normalized"])
 def test_absurd_options_of_methods_are_refused(folder, option):
     done = run(*CLUSTER, "--method", "srcp", "--option", f"{option}={'9' * 400}")

@@ -32,6 +32,7 @@ from ..methods.table import method
 from ..model.tables import same_name
 from ..plotting.canvas import matplotlib
 from ..plotting.overview import drawn_overview, save
+from .streams import require_end
 from .terminal import Stages
 from .wording import TO_BE_WARNED_OF, inaccuracy, sentence
 
@@ -121,6 +122,10 @@ class PointsAndLinks:
         """Read the files."""
         if choices.sources.count(STANDARD_INPUT) > 1:
             raise InvalidInput("standard input can be read only once; put the points or the links into a file")
+        if not choices.source:
+            raise InvalidInput("the name of the file with the points is empty; give a file, or - for standard input")
+        for name in choices.sources:
+            require_end(name)
         if sys.stdin is None and STANDARD_INPUT in choices.sources:
             raise InvalidInput("standard input is closed; give the name of a file instead of -")
         file = read_points(choices.source, choices.roles, choices.has_header)
@@ -202,7 +207,9 @@ def cluster(
         raise InvalidInput(f"--plot must be the name of a file, such as clusters.png, not {str(plot)!r}")
     plot = plot.with_suffix(".png") if plot is not None and not plot.suffix else plot
     for option, path in (("--out", out), ("--plot", plot)):
-        _require_no_loop(option, path)
+        _require_no_loop(path, "written", option)
+    for path in data_choices.files.values():
+        _require_no_loop(path, "read")
     require_new({"--out": out, "--plot": plot}, data_choices.files)
     if plot is not None:
         _require_picture(plot)
@@ -296,17 +303,17 @@ def _read_links(choices: DataChoices, points: PointNames, n: int) -> Links:
     return Links(n, must, cannot)
 
 
-def _require_no_loop(option: str, path: Path | None) -> None:
-    """Raise if a name of an output leads round in a circle of symbolic links, or is not a name at all."""
+def _require_no_loop(path: Path | None, use: str, option: str = "") -> None:
+    """Raise if a name leads round in a circle of symbolic links, or cannot be the name of a file at all."""
     try:
         if path is not None:
             path.resolve()
             path.exists()
-    except (RuntimeError, OSError, ValueError) as error:  # RuntimeError: a loop, before Python 3.13
-        why = getattr(error, "strerror", None) or "its symbolic links lead round in a circle"
-        if isinstance(error, ValueError):
-            why = "it is not a name of a file"
-        raise InvalidInput(f"{option} {path} cannot be written: {why}; choose another name") from error
+    except (RuntimeError, OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or "it is not a name of a file"
+        if isinstance(error, RuntimeError):  # before Python 3.13
+            why = "its symbolic links lead round in a circle"
+        raise InvalidInput(f"{option} {path} cannot be {use}: {why}; choose another file".lstrip()) from error
 
 
 def _require_picture(path: Path) -> None:

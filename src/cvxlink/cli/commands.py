@@ -12,6 +12,7 @@ from .. import __version__
 from ..errors import CvxlinkError
 from . import cluster_arguments
 from .doors import Doors
+from .streams import require_end, visible
 from .terminal import EXIT_CODES, ExitCode, errors_in_one_sentence, exit_code_of, print_json, say
 
 app = typer.Typer(
@@ -148,6 +149,8 @@ def bring_back(
     from ..engine.exchange import bring_back
 
     with errors_in_one_sentence():
+        for path in (program, result):
+            require_end(path)
         solution = bring_back(program, result, strict=False)
         say(str(solution), to_errors=False)
         code = exit_code_of(solution)
@@ -246,6 +249,7 @@ def verify(
     ] = 120.0,
 ) -> None:
     """Prove the library again: solve, certify and compare; exit code 1 if a reference does not hold."""
+    from rich.markup import escape
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     from .. import instances as library
@@ -261,13 +265,13 @@ def verify(
                 text = f"{verdict.value:.10g}, {gap}" if verdict.holds else verdict.words
                 mark = "holds" if verdict.holds else "FAILS"
                 line = f"{verdict.name:<28} {mark}  {verdict.seconds:5.1f} s  {text}"
-                progress.console.print(line, highlight=False, markup=False, soft_wrap=True)
-                progress.update(bar, advance=1, description=verdict.name)
+                progress.console.print(visible(line), highlight=False, markup=False, soft_wrap=True)
+                progress.update(bar, advance=1, description=escape(visible(verdict.name)))
                 if not verdict.holds:
                     failed.append(verdict.name)
         console.print(f"{len(wanted) - len(failed)} of {len(wanted)} hold", highlight=False)
         if failed:
-            console.print(f"not proven: {', '.join(failed)}", style="red", highlight=False)
+            say(f"not proven: {', '.join(failed)}", to_errors=False, style="red")
             raise typer.Exit(ExitCode.BAD_INPUT)
 
 

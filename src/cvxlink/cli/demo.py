@@ -134,4 +134,4 @@ def _picture(folder: Path, X: object, links: Links, results: dict, console: Cons
     except MissingDependency as error:
         console.print(f"no picture: {error}")
         return
-    console.print(f"picture: {path}", highlight=False)
+    console.print(f"picture: {path}", highlight=False, markup=False)

@@ -1,10 +1,13 @@
-"""Standard input, output and error as they may be: closed, full, or in an encoding without our symbols."""
+"""Standard input, output and error as they may be: closed, full, without end, or in an encoding without our symbols."""
 
 from __future__ import annotations
 
 import os
 import sys
 from contextlib import suppress
+from pathlib import Path
+
+from ..errors import InvalidInput
 
 
 def prepare() -> None:
@@ -31,3 +34,12 @@ def abandon_output() -> None:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
         os.close(nowhere)
+
+
+def require_end(name: str | Path) -> None:
+    """Raise if an input is a device such as /dev/zero, which can be read for ever."""
+    path = Path(name)
+    if path.is_char_device() and not path.samefile(os.devnull):
+        with open(path, "rb") as device:
+            if not device.isatty():
+                raise InvalidInput(f"{path} is a device, which has no end; name a file, or - for standard input")
