@@ -15,6 +15,12 @@ sharper; it does not need strict feasibility of the original program.
 :math:`\mathcal{A}(K') = b`, and mixed with a strictly feasible matrix (the least-norm solution of the equations,
 if that is positive definite; the identity for kernels with unit diagonal) until it is semidefinite. The value
 of that exactly feasible point bounds the optimum from above, and the gap between the bounds is a proof.
+
+*Rounding.* The numbers of the program are exact as they are stored, and so are those of the point and the multipliers.
+All that is computed from them is known up to errors that are bounded (:mod:`cvxlink.numerics.rounding`) and taken off
+the lower bound, or added to the upper one. That holds for the exactly feasible point as well: a matrix X with residual
+:math:`r = \mathcal{A}(X) - b` is within :math:`\|r\|/\sigma_{\min}(\mathcal{A})` of one that satisfies the equations,
+which costs so much semidefiniteness and so much of the value (as in VSDP, Jansson, Chaykin & Keil 2008).
 """
 
 from __future__ import annotations
@@ -23,7 +29,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -32,11 +38,31 @@ from ..errors import InfeasibleProblem, InvalidInput, ReductionRefused
 from ..numerics.eigenpairs import norm_bound
 from ..numerics.least_eigenvalue import DENSE_EIGENVALUES, Least, least_eigenvalue
 from ..numerics.matrices import Congruence, Matrix, Stiffened, congruent, diagonal, inner
+from ..numerics.rounding import (
+    UNIT,
+    Ball,
+    dot,
+    gamma,
+    inner_product,
+    norm_above,
+    row_sums_above,
+    terms_per_row,
+    total,
+)
 from ..numerics.threads import threads_for
 from ..programs.linear_sdp import LinearSDP
 from ..reductions import Contraction, Elimination
-from ..reductions.contraction import ContractionLift
+from ..reductions.contraction import CANCELLED, ContractionLift
 from .certificate import Certificate
+
+
+class Bound(NamedTuple):
+    """A bound on the optimum or None, its basis, how much of it is due to rounding, and whether that is proven."""
+
+    value: float | None
+    basis: str = ""
+    rounding: float = 0.0
+    is_proven: bool = True
 
 
 def certify_linear_sdp(
@@ -58,8 +84,8 @@ def _proven(face: Face, K: Matrix, duals: Mapping[str, Any], value: float, viola
         violations[name] = max(violations.get(name, 0.0), float(abs(residual).max(initial=0.0)))
     eigenvalue = least_eigenvalue(K)[0]
     violations[sdp.cone] = max(violations.get(sdp.cone, 0.0), -eigenvalue, 0.0)
-    upper = face.upper_bound(K)
-    lower, basis, dimacs, sensitivity = None, "there are no multipliers", None, None
+    upper, lower = face.upper_bound(K), Bound(None, "there are no multipliers")
+    dimacs, sensitivity = None, None
     y = _multipliers(sdp, duals)
     if y is not None:
         # A stiffening adds nothing on blocks; leaving it out there avoids the loss of digits.
@@ -67,7 +93,7 @@ def _proven(face: Face, K: Matrix, duals: Mapping[str, Any], value: float, viola
         base = _multipliers(sdp, bases)
         assert base is not None
         least = face.least_of_slack(base, K)
-        lower, basis = face.lower_bound(base, least)
+        lower = face.lower_bound(base, least)
         sensitivity = face.sensitivity(K, base, value)
         dimacs = _dimacs_errors(face, K, eigenvalue, y, _slack_multiplier(sdp, duals), least)
     # Where only small costs are left on blocks the gap is judged against them, unless they are less than a millionth of
@@ -76,7 +102,26 @@ def _proven(face: Face, K: Matrix, duals: Mapping[str, Any], value: float, viola
     cost_scale = min(1.0, max(left, 1e-6 * given) if left > 1e-12 * given else given or 1.0)
     # The largest entry of a semidefinite matrix is on its diagonal.
     scale = float(abs(K).max()) if isinstance(K, np.ndarray) else float(abs(diagonal(K)).max())
-    return Certificate(value, violations, lower, upper, eigenvalue, dimacs, basis, scale, cost_scale, sensitivity)
+    exact = inner_product(sdp.C, K) + sdp.offset
+    off = (exact - value).magnitude
+    return Certificate(
+        value,
+        violations,
+        lower.value,
+        upper.value,
+        eigenvalue,
+        dimacs,
+        lower.basis,
+        scale,
+        cost_scale,
+        sensitivity,
+        rounding=float(np.max([off, lower.rounding, upper.rounding])),
+        rounding_is_proven=lower.is_proven and upper.is_proven,
+    )
+
+
+def _absolute(sdp: LinearSDP) -> LinearSDP:
+    return replace(sdp, rows=tuple(replace(g, A=abs(g.A)) for g in sdp.rows))
 
 
 def _largest(C: sp.csr_array) -> float:
@@ -132,8 +177,8 @@ class Face:
         assert isinstance(lift, ContractionLift)
         return cls(sdp, seed, lift.contracted, lift)
 
-    def lower_bound(self, y: np.ndarray, least: Least) -> tuple[float | None, str]:
-        """Return a lower bound on the optimum, from any multipliers y, and what it is based on.
+    def lower_bound(self, y: np.ndarray, least: Least) -> Bound:
+        """Return a lower bound on the optimum, from any multipliers y.
 
         ``least`` is the least eigenvalue of the slack on blocks.
         """
@@ -141,74 +186,179 @@ class Face:
         where = "" if self.lift is None else f" on {sdp.n} blocks"
         if self.seed is not self.original:
             where += f" of the {self.seed.n} constrained points"
-        # Rounding in S(y) and bᵀy, which matters where large multipliers cancel.
-        margin = least.margin + self.cost_rounding
-        terms = (len(y) + 1) * float(np.finfo(float).eps)
-        magnitudes = replace(sdp, rows=tuple(replace(g, A=abs(g.A)) for g in sdp.rows)).adjoint(abs(y))
-        margin += terms * float(np.max((abs(sdp.C) + magnitudes).sum(axis=1)))
-        deficit = min(0.0, least.value - margin) if np.isfinite(least.value) else -np.inf
-        value = float(sdp.b @ y) + sdp.offset - terms * float(abs(sdp.b) @ abs(y))
+        value = dot(sdp.b, y) + Ball(0.0, self._rounding_of_sides(y)) + sdp.offset
+        margin = Ball(least.margin) + self._rounding_of_slack(y)
+        lowest = (Ball(least.value) - margin).lower
+        deficit, is_proven = min(0.0, lowest), not least.basis
+        if not np.isfinite(value.lower):
+            return Bound(None, f"the multipliers are too large{where}")
         if deficit == 0:
-            return value, f"dual value{where}, slack positive definite{least.basis}"
+            basis = f"dual value{where}, slack positive definite{least.basis}"
+            return Bound(value.lower, basis, value.radius, is_proven)
         trace = sdp.trace_bound()
-        if trace is None:
-            return None, (
-                f"the slack has the eigenvalue {least.value:.1e}{where}, "
-                f"and no constraint bounds the trace of {sdp.variable}"
-            )
-        bound = value + trace * deficit
-        return bound, f"dual value {value:.10g}{where}, trace {trace:g}, λmin of the slack {deficit:.1e}{least.basis}"
+        if trace is None or not np.isfinite(deficit):
+            rest = f"no constraint bounds the trace of {sdp.variable}" if trace is None else "rounding leaves no bound"
+            return Bound(None, f"the slack has the eigenvalue {least.value:.1e}{where}, and {rest}")
+        lowered = Ball(max(trace, 0.0)) * deficit
+        bound = value + lowered
+        basis = f"dual value {value.middle:.10g}{where}, trace {trace:g}, λmin of the slack {deficit:.1e}{least.basis}"
+        return Bound(bound.lower, basis, bound.radius + max(trace, 0.0) * margin.upper, is_proven)
 
-    def upper_bound(self, K: Matrix) -> float | None:
-        """Return the value of an exactly feasible point near K, or None if this construction fails."""
+    def _rounding_of_sides(self, y: np.ndarray) -> float:
+        """Return how much rounding can change bᵀy on blocks: right-hand sides were divided there."""
+        if self.lift is None:
+            return 0.0
+        kept, first = np.unique(self.lift.row_map, return_index=True)
+        factors = np.ones(len(y))
+        factors[kept[kept >= 0]] = self.lift.factors[first[kept >= 0]]
+        divided = abs(np.frexp(factors)[0]) != 0.5  # powers of two divide exactly
+        return gamma(2) * dot(abs(self.sdp.b[divided]), abs(y[divided])).upper
+
+    def _rounding_of_slack(self, y: np.ndarray) -> float:
+        """Return how much rounding can change S(y) on blocks, in the spectral norm.
+
+        An entry is a sum of a cost and of multiples of coefficients; on blocks these are sums themselves.
+        """
+        given = self.seed if self.lift is None else self.lift.original
+        of_given = abs(y if self.lift is None else self.lift.spread(y))
+        sizes = _absolute(given).adjoint(of_given)
+        summed = np.asarray(sizes.sum(axis=1)).ravel()
+        if self.lift is not None:
+            summed = np.bincount(self.lift.blocks, summed, self.sdp.n)
+        summed = summed + np.asarray(abs(self.sdp.C).sum(axis=1)).ravel()
+        terms = np.bincount(self.sdp.A.indices, minlength=1).max(initial=0) + terms_per_row(given.A) + 8
+        share = gamma(2 * terms + 2 * self.seed.n) if self.lift is not None else gamma(2 * terms)
+        # What cancelled up to rounding was dropped on blocks.
+        share += CANCELLED if self.lift is not None else 0.0
+        return self.cost_rounding + self.elimination_rest + share * float(summed.max(initial=0.0))
+
+    def upper_bound(self, K: Matrix) -> Bound:
+        """Return the value of an exactly feasible point near K, rounded up; None if this construction fails."""
         sdp = self.sdp
         if not len(sdp.b):
-            return None
+            return Bound(None)
         near = self.point(K)
         at = sdp.rows_of(near)
         interior, v = sdp.interior_point, sdp.onto_equations(at - sdp.b)
         if interior is None or v is None:
-            return None
+            return Bound(None)
         correction = sdp.adjoint(-v)
-        room, inside = sdp.room, sdp.rows_of(interior)
+        at, inside = at + sdp.rows_of(correction), sdp.rows_of(interior)
+        rounding = sdp.rounding_of_rows(near) + sdp.rounding_of_rows(correction) + sdp.rounding_of_rows(interior)
+        rounding = rounding + gamma(4) * (abs(at) + abs(inside) + abs(sdp.b))
+        # The mixture below is within this distance of a matrix that satisfies the equations exactly.
+        off, is_proven = self._distance_to_equations(abs(at - sdp.b) + abs(inside - sdp.b) + rounding)
+        lack = self._lack_of_definiteness(near, correction) + 2 * off
+        slack = rounding + off * self._sizes_of_rows
+        share = max(lack / (lack + sdp.room), sdp.share_for_inequalities(at + slack, inside + slack))
+        if not share <= 0.5 or not lack < np.inf:  # an inequality that the interior point only touches, or a bad answer
+            return self._blunt_upper_bound(share, inside + slack, interior, off, is_proven)
+        mixed = (1 - share) * at + share * inside + slack
+        if not (mixed <= sdp.b)[sdp.is_inequality].all():
+            return Bound(None)
+        rest, part = 1 - Ball(share), Ball(share)
+        trace = rest * (total(diagonal(near)) + float(correction.trace())) + part * float(interior.trace())
+        trace = trace + Ball(0.0, gamma(4 * sdp.n + 8) * abs(trace.middle) + np.sqrt(sdp.n) * off)
+        moved = rest * (inner_product(sdp.C, near) + inner_product(sdp.C, correction))
+        moved = moved + part * inner_product(sdp.C, interior) + sdp.offset
+        added = Ball(self.cost_rounding) * max(0.0, trace.upper) + Ball(norm_above(sdp.C)) * off
+        return Bound((moved + added).upper, "", (added + moved.radius).upper, is_proven)
+
+    def _blunt_upper_bound(
+        self, share: float, inside: np.ndarray, interior: sp.csr_array, off: float, is_proven: bool
+    ) -> Bound:
+        """Return the value of the interior point itself, where an answer is too far off to be mixed with it."""
+        sdp = self.sdp
+        if not share <= 1 or not (inside <= sdp.b)[sdp.is_inequality].all() or not off <= sdp.room:
+            return Bound(None)
+        added = Ball(self.cost_rounding) * (total(interior.diagonal()).upper + np.sqrt(sdp.n) * off)
+        moved, added = inner_product(sdp.C, interior) + sdp.offset, added + Ball(norm_above(sdp.C)) * off
+        return Bound((moved + added).upper, "", (added + moved.radius).upper, is_proven)
+
+    def _lack_of_definiteness(self, near: Matrix, correction: sp.csr_array) -> float:
+        """Return how far below zero the eigenvalues of the corrected point can be."""
         if isinstance(near, Congruence):
-            # TMTᵀ is semidefinite if M is; the correction, which is sparse, lowers no eigenvalue by more than its norm.
-            middle = least_eigenvalue(near.M)
-            least = least_eigenvalue(near)
-            short = 0.0 if middle.value >= middle.margin else max(0.0, least.margin - least.value)
-            lack = short + norm_bound(correction)
-        else:
-            least = least_eigenvalue(near + correction.toarray())
-            lack = max(0.0, least.margin - least.value)
-        at = at - sdp.gram @ v
-        share = max(lack / (lack + room), sdp.share_for_inequalities(at, inside))
-        if share > 1:  # an inequality that the interior point only touches
-            return None
-        if not sdp.inequalities_hold((1 - share) * at + share * inside):
-            return None
-        trace = (1 - share) * float(diagonal(near).sum() + correction.trace()) + share * float(interior.trace())
-        moved = (1 - share) * (inner(sdp.C, near) + inner(sdp.C, correction)) + share * inner(sdp.C, interior)
-        return moved + sdp.offset + self.cost_rounding * trace
+            # The correction, which is sparse, lowers no eigenvalue by more than its norm.
+            return max(0.0, -least_eigenvalue(near).lower) + row_sums_above(correction)
+        corrected = near + correction.toarray()
+        return max(0.0, -least_eigenvalue(corrected).lower) + UNIT * row_sums_above(corrected)
+
+    def _distance_to_equations(self, residual: np.ndarray) -> tuple[float, bool]:
+        """Return how far a matrix with this residual is from satisfying the equations, and whether that is proven."""
+        equations = ~self.sdp.is_inequality
+        norm = norm_above(residual[equations])
+        if self._least_of_gram > 0:
+            return (Ball(norm) / np.sqrt(self._least_of_gram)).upper * (1 + 4 * UNIT), self._same_rows
+        return norm, False
+
+    @cached_property
+    def _least_of_gram(self) -> float:
+        """A lower bound on the least eigenvalue of 𝒜𝒜ᵀ for the equations; not positive where they depend."""
+        rows = np.flatnonzero(~self.sdp.is_inequality)
+        if not len(rows):
+            return 1.0
+        gram = sp.csr_array(self.sdp.gram[rows][:, rows])
+        rounding = gamma(terms_per_row(self.sdp.A) + 4) * row_sums_above(gram)
+        apart = gram.diagonal() * 2 - np.asarray(abs(gram).sum(axis=1)).ravel()
+        discs = float(apart.min()) - gamma(2 * terms_per_row(gram) + 4) * row_sums_above(gram)
+        return (discs if discs > 0 else least_eigenvalue(gram).lower) - rounding
+
+    @cached_property
+    def _same_rows(self) -> bool:
+        """Whether equations that were dropped on blocks as repeated ones are exactly that, not only up to rounding."""
+        if self.lift is None:
+            return True
+        seed, equations = self.lift.original, ~self.lift.original.is_inequality
+        kept = self.lift.row_map >= 0
+        sides = np.zeros(len(seed.b))
+        sides[kept] = self.lift.factors[kept] * self.lift.contracted.b[self.lift.row_map[kept]]
+        return bool((sides == seed.b)[equations].all())
+
+    @cached_property
+    def _sizes_of_rows(self) -> np.ndarray:
+        """The Frobenius norms of the rows, rounded up."""
+        squares = np.bincount(self.sdp.A.tocoo().row, self.sdp.A.data**2, len(self.sdp.b))
+        return np.sqrt(squares) * (1 + gamma(2 * terms_per_row(self.sdp.A) + 8)) + 1e-160
 
     @cached_property
     def cost_rounding(self) -> float:
         """How much rounding can change the costs on blocks, in the spectral norm.
 
-        These costs are sums over blocks and eliminated points, of at most n terms each, in which large terms cancel
-        where points are tightly joined. Errors grow like the square root of the number of terms.
+        These costs are sums over blocks and eliminated points, in which large terms cancel where points are tightly
+        joined.
         """
         if self.sdp is self.original:
             return 0.0
         ones = np.ones(self.sdp.n)
         spread = ones if self.lift is None else ones[self.lift.blocks]
+        terms = terms_per_row(self.original.C) + self.original.n + 8
         if self.seed is not self.original:
             Q = abs(self.original.extension.matrix)
             summed = Q.T @ (abs(self.original.C) @ (Q @ spread))
         else:
             summed = abs(self.original.C) @ spread
+        share = gamma(3 * terms)
         if self.lift is not None:
             summed = np.bincount(self.lift.blocks, summed, self.sdp.n)
-        return 4 * float(np.finfo(float).eps) * float(np.sqrt(self.original.n)) * float(summed.max())
+            share += CANCELLED * float(np.sqrt(self.seed.n))
+        return share * float(summed.max())
+
+    @cached_property
+    def elimination_rest(self) -> float:
+        r"""How much lower than QᵀCQ the exact Schur complement can be on blocks, in the spectral norm.
+
+        For any Q that is the identity on the kept points, it is lower by :math:`R^\top C_{uu}^{-1} R`, where R has the
+        rows of :math:`CQ` at the other points: zero, if Q were exact.
+        """
+        if self.seed is self.original:
+            return 0.0
+        extension, C = self.original.extension, abs(self.original.C)
+        Q, unknown = extension.matrix, extension.unknown
+        rounding = gamma(2 * terms_per_row(C) + 4) * row_sums_above(C) * norm_above(Q)
+        norm = Ball(norm_above((self.original.C[unknown] @ Q))) + rounding
+        together = 1 if self.lift is None else int(np.bincount(self.lift.blocks).max())
+        rest = norm * norm * extension.inverse_norm() * float(together)
+        return rest.upper
 
     def sensitivity(self, K: Matrix, y: np.ndarray, value: float) -> float:
         """Return what the violations of K are worth according to the multipliers."""

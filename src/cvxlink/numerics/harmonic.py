@@ -24,7 +24,9 @@ from scipy.sparse.csgraph import connected_components
 from ..errors import InvalidInput
 from .checks import real_array
 from .eigenpairs import InOrder
+from .least_eigenvalue import least_eigenvalue
 from .matrices import positive_definite_factors
+from .rounding import Ball, gamma, terms_per_row
 
 Method = Literal["factorisation", "conjugate gradients"]
 
@@ -116,17 +118,23 @@ class HarmonicExtension:
         return (complement + complement.T) / 2
 
     def inverse_norm(self) -> float:
-        """Return a proven bound on the norm of L_uu⁻¹, for a Laplacian; infinity if rounding prevents a proof.
+        """Return a proven bound on the norm of L_uu⁻¹; infinity if rounding prevents a proof.
 
-        L_uu⁻¹ then has no negative entry, so L_uu x ≥ c > 0 implies x ≥ c L_uu⁻¹1, and max x / c bounds its row sums.
+        If no entry off the diagonal is positive, as in a Laplacian, L_uu⁻¹ has no negative entry where there is x > 0
+        with L_uu x ≥ c > 0; then x ≥ c L_uu⁻¹1, and max x / c bounds its row sums. Otherwise the least eigenvalue of
+        L_uu is bounded from below.
         """
         if not len(self.unknown):
             return 0.0
+        system = self._system
+        beside = system.tocoo()
+        if (beside.data[beside.row != beside.col] > 0).any() or abs(system - system.T).nnz:
+            least = least_eigenvalue(sp.csr_array((system + system.T) / 2)).lower
+            return (1 / Ball(least)).upper if least > 0 else np.inf
         x = self._solve(np.ones((len(self.unknown), 1))).ravel()
-        terms = np.diff(self._system.indptr) + 2  # in a row of the product
-        rounding = terms * np.finfo(float).eps * (abs(self._system) @ abs(x))
-        least = float((self._system @ x - rounding).min())
-        return float(x.max()) / least if least > 0 and x.min() >= 0 else np.inf
+        rounding = gamma(2 * terms_per_row(system) + 4) * (abs(system) @ abs(x))
+        least = float((system @ x - rounding).min())
+        return (Ball(float(x.max())) / least).upper if least > 0 and x.min() >= 0 else np.inf
 
     # ------------------------------------------------------------------ systems with L_uu
 

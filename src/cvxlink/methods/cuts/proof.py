@@ -10,7 +10,8 @@ import numpy as np
 from ...certificates.certificate import Certificate
 from ...errors import InvalidInput
 from ...numerics.checks import real_array
-from ...numerics.eigenpairs import norm_bound, sum_of_smallest
+from ...numerics.eigenpairs import norm_bound
+from ...numerics.least_eigenvalue import sum_of_smallest
 from ...numerics.threads import threads_for
 from .constrained_cut import ConstrainedCut
 from .stationary_cuts import StationaryCuts

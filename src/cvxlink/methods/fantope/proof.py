@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...certificates.certificate import Certificate
-from ...numerics.eigenpairs import sum_of_smallest
+from ...numerics.least_eigenvalue import sum_of_smallest
 from ...numerics.matrices import Congruence, Matrix
 from ...numerics.threads import threads_for
 from .fantope import Fantope, eigenvalues_of
