@@ -33,6 +33,7 @@ from ..errors import ReductionRefused
 from ..model.declared import Declaration
 from ..numerics.least_eigenvalue import least_eigenvalue
 from ..numerics.matrices import as_dense
+from ..numerics.rounding import gamma
 from ..programs.conic_form import ConicForm, affine_maps, has_bounds, long_enough, nearest_semidefinite
 from ..programs.declared import body_of, linear_rows, name_of_cone, semidefinite_variable
 from ..programs.linear_sdp import LinearSDP
@@ -46,17 +47,17 @@ LARGEST_SEARCH = 200_000
 TOLERANCES = {"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-11, "tol_feas": 1e-11}
 
 
-# Rounding errors of a sum, relative to the sum of absolute values: a few units in the last place.
-ROUNDING = 8 * float(np.finfo(float).eps)
-
-
 class Bound(NamedTuple):
-    """A lower bound on the optimum, the points it holds for in words, the worth of violations, and the largest cost."""
+    """A lower bound on the optimum, the points it holds for in words, the worth of violations, and the largest cost.
+
+    ``rounding`` estimates what rounding errors may change.
+    """
 
     value: float
     basis: str
     sensitivity: float
     cost_scale: float
+    rounding: float
 
 
 class Lagrangian(NamedTuple):
@@ -109,7 +110,11 @@ def lower_bound(
         limits += [limit] if limit else []
     basis = "Lagrange bound, from the multipliers and the conic form of nonlinear terms"
     basis = f"{basis}; for all points with {' and '.join(limits)}" if limits else basis
-    return Bound(float(total), basis, lagrangian.worth, min(1.0, costs.largest_cost or 1.0))
+    reach = {name: REACH * max(float(np.linalg.norm(x)), 1.0) for name, x in point.items()}
+    rounding = lagrangian.rough[""] + sum(reach[name] * lagrangian.rough[name] for name in reach)
+    rounding += gamma(form.size + 8) * abs(total)
+    total -= gamma(form.size + 8) * abs(total)
+    return Bound(float(total), basis, lagrangian.worth, min(1.0, costs.largest_cost or 1.0), float(rounding))
 
 
 # ---------------------------------------------------------------------- the Lagrangian
@@ -145,9 +150,10 @@ def _rounding(linear: list[tuple[Any, np.ndarray]], declaration: Declaration) ->
     rough = dict.fromkeys(["", *declaration.variables], 0.0)
     maps = affine_maps([cp.Constant(0.0), *(part for part, _ in linear)], declaration.variables, [])[1:]
     for part, (_, dual) in zip(maps, linear, strict=True):
-        rough[""] += ROUNDING * float(abs(dual) @ abs(part.a))
+        share = gamma(len(dual) + 16)
+        rough[""] += share * float(abs(dual) @ abs(part.a))
         for name in declaration.variables:
-            rough[name] += ROUNDING * float(np.linalg.norm(abs(part.A[name]).T @ abs(dual)))
+            rough[name] += share * float(np.linalg.norm(abs(part.A[name]).T @ abs(dual)))
     return rough
 
 

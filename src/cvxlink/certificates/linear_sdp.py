@@ -35,7 +35,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..errors import InfeasibleProblem, InvalidInput, ReductionRefused
-from ..numerics.eigenpairs import norm_bound
 from ..numerics.least_eigenvalue import DENSE_EIGENVALUES, Least, least_eigenvalue
 from ..numerics.matrices import Congruence, Matrix, Stiffened, congruent, diagonal, inner
 from ..numerics.rounding import (
@@ -355,7 +354,7 @@ class Face:
         extension, C = self.original.extension, abs(self.original.C)
         Q, unknown = extension.matrix, extension.unknown
         rounding = gamma(2 * terms_per_row(C) + 4) * row_sums_above(C) * norm_above(Q)
-        norm = Ball(norm_above((self.original.C[unknown] @ Q))) + rounding
+        norm = Ball(norm_above(self.original.C[unknown] @ Q)) + rounding
         together = 1 if self.lift is None else int(np.bincount(self.lift.blocks).max())
         rest = norm * norm * extension.inverse_norm() * float(together)
         return rest.upper

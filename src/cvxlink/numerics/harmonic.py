@@ -128,7 +128,7 @@ class HarmonicExtension:
             return 0.0
         system = self._system
         beside = system.tocoo()
-        if (beside.data[beside.row != beside.col] > 0).any() or abs(system - system.T).nnz:
+        if (beside.data[beside.row != beside.col] > 0).any() or (system - system.T).data.any():
             least = least_eigenvalue(sp.csr_array((system + system.T) / 2)).lower
             return (1 / Ball(least)).upper if least > 0 else np.inf
         x = self._solve(np.ones((len(self.unknown), 1))).ravel()

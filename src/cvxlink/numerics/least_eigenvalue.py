@@ -55,8 +55,8 @@ CLEARLY = 1e-6
 # the norm.
 FILTERED = 10
 NEGLIGIBLE = 1e-13
-# Up to the first order sums of eigenvalues are proven by LAPACK; up to the second, by a sparse factorisation. Eigenvalues
-# closer together than the third, relative to the norm, are not told apart by a count.
+# Up to the first order sums of eigenvalues are proven by a dense factorisation; up to the second, by a sparse one.
+# Eigenvalues closer together than the third, relative to the norm, are not told apart by a count.
 PROVEN_BY_LAPACK = 3000
 COUNTED = 10_000
 COUNT_MARGIN = 1e-7

@@ -84,6 +84,8 @@ class Ball:
     def __mul__(self, other: Ball | float) -> Ball:
         other = _as_ball(other)
         middle = self.middle * other.middle
+        if any(ball.middle == ball.radius == 0 for ball in (self, other)) and not math.isnan(middle):
+            return Ball(0.0)
         spread = abs(self.middle) * other.radius + self.radius * (abs(other.middle) + other.radius)
         return Ball(middle, UPWARDS * (spread + UNIT * abs(middle)) + 4 * SMALLEST)
 
@@ -97,13 +99,8 @@ class Ball:
         middle = self.middle / other.middle
         return Ball(middle, UPWARDS * ((self.radius + abs(middle) * other.radius) / least + 2 * UNIT * abs(middle)))
 
-    def log(self) -> Ball:
-        """Return the logarithm; libraries compute it to within an ulp or two."""
-        least = self.middle - self.radius * UPWARDS
-        if not least > 0:
-            return Ball(math.nan, math.inf)
-        middle = math.log(self.middle)
-        return Ball(middle, UPWARDS * (self.radius / least + 4 * UNIT * abs(middle)))
+    def __rtruediv__(self, other: Ball | float) -> Ball:
+        return _as_ball(other) / self
 
 
 def _as_ball(number: Ball | float) -> Ball:
