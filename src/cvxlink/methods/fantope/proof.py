@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from ...certificates.certificate import Certificate
 from ...numerics.least_eigenvalue import sum_of_smallest
 from ...numerics.matrices import Congruence, Matrix
-from ...numerics.rounding import Ball, gamma, inner_product, norm_above, row_sums_above, total
+from ...numerics.rounding import UNIT, Ball, gamma, inner_product, norm_above, row_sums_above, total
 from ...numerics.threads import threads_for
 from .fantope import Fantope, eigenvalues_of
 
@@ -26,8 +26,9 @@ def certify_fantope(program: Fantope, point: Mapping[str, Matrix], duals: Mappin
     violations = program.violated(eigenvalues)
     if not isinstance(X, Congruence):
         violations["X domain"] = float(abs(X - X.T).max())
-    value = program.offset + inner_product(program.C, X)
-    lower, upper = program.offset + Ball(least) - margin, None
+    offset = Ball(program.offset, UNIT * abs(program.offset))
+    value = offset + inner_product(program.C, X)
+    lower, upper = offset + Ball(least) - margin, None
     if len(eigenvalues) >= program.count:  # a product of lower rank has nothing to make a projection of
         upper = _feasible_nearby(program, vectors, _nearest(eigenvalues, program.count))
     cost = program.cost(X)
@@ -56,7 +57,8 @@ def _feasible_nearby(program: Fantope, vectors: np.ndarray, shares: np.ndarray) 
     off = norm_above(gram) + gamma(2 * len(V) + 8) * norm_above(V) ** 2
     sum_of_shares = total(x)
     moved = 3 * Ball(off) * sum_of_shares.upper + (sum_of_shares - program.count).magnitude
-    value = program.offset + inner_product(program.C, Congruence(V, np.diag(x)))
+    offset = Ball(program.offset, UNIT * abs(program.offset))
+    value = offset + inner_product(program.C, Congruence(V, np.diag(x)))
     return value + Ball(0.0, (moved * row_sums_above(program.C)).upper) if off < 0.5 else Ball(np.nan, np.inf)
 
 

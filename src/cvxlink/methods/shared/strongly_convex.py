@@ -2,8 +2,8 @@ r"""A residual bound for quadratics that spread labels or links: derived beside 
 
 The program has the strength ``mu``, ``residual(F)`` for the norm of the gradient and the value at F, the formula of its
 ``gradient`` in words, a bound ``amplification`` on the norm of its linear part, ``curvature(loss)``, and the name of
-its ``variable``. The objective q is convex by declaration: its matrix L is a Laplacian, semidefinite up to the rounding of
-its entries, which the ``loss`` bounds. With curvature c, the gradient R at any F shows that
+its ``variable``. The objective q is convex by declaration: its matrix L is a Laplacian, semidefinite up to the rounding
+of its entries, which the ``loss`` bounds. With curvature c, the gradient R at any F shows that
 
 .. math:: \|F - F^*\|_F \le \frac{\|R\|_F}{c}, \qquad q(F) - q^* \le \frac{\|R\|_F^2}{2c} .
 """
