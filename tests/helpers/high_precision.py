@@ -143,7 +143,9 @@ def nearness_dual(prior: mp.matrix, U: Any, weights: Any, bounds: Any) -> Any:
         for i in range(scaled.rows):
             scaled[i, r] *= mp.mpf(float(weight))
     M = mp.eye(prior.rows) + prior * (scaled * columns.T)
-    cost = mp.fsum(mp.mpf(float(a)) * mp.mpf(float(y)) for a, y in zip(bounds, weights, strict=True)) if len(bounds) else 0
+    cost = (
+        mp.fsum(mp.mpf(float(a)) * mp.mpf(float(y)) for a, y in zip(bounds, weights, strict=True)) if len(bounds) else 0
+    )
     return prior.rows + mp.log(mp.det(M)) - cost
 
 

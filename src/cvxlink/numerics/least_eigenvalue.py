@@ -27,6 +27,7 @@ from .eigenpairs import (
 )
 from .matrices import Congruence, as_dense, positive_definite_factors
 from .rounding import (
+    SMALLEST,
     UNIT,
     Ball,
     cholesky_error,
@@ -114,7 +115,7 @@ def _least_by_cholesky(dense: np.ndarray) -> Least:
     halved = 0.0 if np.array_equal(dense, dense.T) else UNIT * row_sums_above(symmetric)
     eigenvalues = np.linalg.eigvalsh(symmetric)
     least, size = float(eigenvalues[0]), float(abs(eigenvalues).max())
-    margin = 2 * gamma(n) * size
+    margin = 2 * gamma(n) * size + SMALLEST
     while margin <= 4 * size:
         missing = lack_of_definiteness(symmetric, (Ball(least) - margin).lower)
         if missing is not None:
@@ -270,7 +271,7 @@ def _sum_by_cholesky(dense: np.ndarray, count: int, v: np.ndarray | None) -> tup
     trace = dot(vectors * lift, vectors) * (1 + 4 * UNIT)
     whole = whole + Ball(norm_above(vectors)) * norm_above(vectors * lift)
     rounding = rounding + gamma(count + 6) * whole
-    guess, margin = float(eigenvalues.sum()), 2 * gamma(n) * size
+    guess, margin = float(eigenvalues.sum()), 2 * gamma(n) * size + SMALLEST
     while margin <= 4 * size:
         missing = lack_of_definiteness(A, (Ball(top) - margin).lower)
         if missing is not None:

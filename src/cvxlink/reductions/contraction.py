@@ -191,10 +191,8 @@ def _on_blocks(sdp: LinearSDP, blocks: np.ndarray, c: int) -> tuple[LinearSDP, n
     """Replace point numbers by block numbers, scale rows to coefficients of sum one, drop equal or empty rows."""
     P = _membership(blocks, c)
     C, sizes = sp.csr_array(P.T @ sdp.C @ P), sp.csr_array(P.T @ abs(sdp.C) @ P)
-    for matrix in (C, sizes):
-        matrix.sort_indices()  # both then store the same entries in the same order
     # What rounding leaves of terms that cancel, as in a block that no edge leaves, is not a cost.
-    C.data[abs(C.data) <= CANCELLED * np.sqrt(sdp.n) * sizes.data] = 0
+    C = sp.csr_array(C.multiply(abs(C) > CANCELLED * np.sqrt(sdp.n) * sizes))
     C.eliminate_zeros()
     seen: dict[Any, tuple[int, float]] = {}
     row_map, factors, groups = [], [], []
