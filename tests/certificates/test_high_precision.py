@@ -82,28 +82,9 @@ def test_kernels(seed):
                 if isinstance(K, np.ndarray)
                 else hp.inner(hp.exact(K.T).T * C * hp.exact(K.T), hp.exact(K.M))
             )
-            primal = feasible_value(costs, inside, hp.part(exact_of(solution, "K"), kept, kept))
+            primal = hp.kernel_feasible_value(costs, inside, hp.part(exact_of(solution, "K"), kept, kept))
             assert mp.mpf(solution.certificate.lower_bound) <= dual, way
             check(way, solution, value, dual, primal)
-
-
-def feasible_value(C: mp.matrix, links: cl.Links, K: mp.matrix):
-    """The value of a kernel averaged over blocks, with the entries that are given, made definite by the identity."""
-    blocks = hp.blocks_of(C.rows, links.must)
-    c = max(blocks) + 1
-    sizes = [blocks.count(b) for b in range(c)]
-    small, cost = mp.matrix(c, c), mp.matrix(c, c)
-    for i in range(C.rows):
-        for j in range(C.rows):
-            small[blocks[i], blocks[j]] += (K[i, j] + K[j, i]) / (2 * sizes[blocks[i]] * sizes[blocks[j]])
-            cost[blocks[i], blocks[j]] += C[i, j]
-    for b in range(c):
-        small[b, b] = mp.mpf(1)
-    for i, j in links.cannot.tolist():
-        small[blocks[i], blocks[j]] = small[blocks[j], blocks[i]] = mp.mpf(0)
-    lack = max(mp.mpf(0), -hp.eigenvalues(small)[0])
-    share = lack / (1 + lack)
-    return hp.inner(cost, small * (1 - share) + mp.eye(c) * share)
 
 
 @pytest.mark.slow
@@ -223,30 +204,14 @@ def test_fitted_products(seed):
     data = problem.program.data
     U = hp.exact(data.U)
 
-    def misfit(M):
-        products = U * M * U.T
-        pairs = zip(data.pairs.tolist(), data.targets.tolist(), data.weights.tolist(), strict=True)
-        return mp.fsum(mp.mpf(w) * (products[i, j] - mp.mpf(t)) ** 2 for (i, j), t, w in pairs)
-
     for way, solution in answers(problem, seed):
         M = exact_of(solution, "M")
         M = (M + M.T) / 2
         values, V = mp.eigsy(M)
         clipped = V * mp.diag([max(mp.mpf(0), x) for x in values]) * V.T
-        low, high = fitted_dual(data, U, clipped, misfit), misfit(clipped)
-        check(way, solution, misfit(M), low, high)
+        low, high = hp.fitted_dual(data, U, clipped), hp.fitted_value(data, U, clipped)
+        check(way, solution, hp.fitted_value(data, U, M), low, high)
         assert mp.mpf(solution.certificate.lower_bound) <= high, way
-
-
-def fitted_dual(data, U, M, misfit):
-    """f(M) − ⟨G + δN, M⟩ − nδ²/4 with the gradient G, N = UᵀU and δ such that G + δN is semidefinite."""
-    products, half = U * M * U.T, mp.matrix(U.rows, U.rows)
-    for (i, j), t, w in zip(data.pairs.tolist(), data.targets.tolist(), data.weights.tolist(), strict=True):
-        half[i, j] += 2 * mp.mpf(w) * (products[i, j] - mp.mpf(t))
-    G, N = U.T * half * U, U.T * U
-    G = (G + G.T) / 2
-    delta = max(mp.mpf(0), -hp.eigenvalues(G)[0]) / hp.eigenvalues(N)[0]
-    return misfit(M) - hp.inner(G + delta * N, M) - U.rows * delta**2 / 4
 
 
 @pytest.mark.slow

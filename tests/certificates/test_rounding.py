@@ -65,7 +65,7 @@ def test_a_known_optimum_is_never_outside_the_bounds(size):
         below += mp.mpf(certificate.value) < optimum
         assert certificate.upper_bound is None or mp.mpf(certificate.upper_bound) >= optimum
         assert certificate.lower_bound is None or mp.mpf(certificate.lower_bound) <= optimum
-        if 1e-200 < size:
+        if size > 1e-200:
             assert certificate.upper_bound - certificate.lower_bound <= 1e-12 * float(optimum)
     assert below  # points just outside are cheaper than the optimum
 

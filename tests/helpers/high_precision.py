@@ -155,3 +155,40 @@ def nearness_value(prior: mp.matrix, kernel: mp.matrix, U: Any, weights: Any) ->
     columns = exact(sp.csc_array(U))
     lengths = columns.T * kernel * columns
     return divergence + mp.fsum(mp.mpf(float(w)) * lengths[r, r] for r, w in enumerate(weights))
+
+
+def kernel_feasible_value(C: mp.matrix, links: Any, K: mp.matrix) -> Any:
+    """The value of a kernel averaged over blocks, with the entries that are given, made definite by the identity."""
+    blocks = blocks_of(C.rows, links.must)
+    c = max(blocks) + 1
+    sizes = [blocks.count(b) for b in range(c)]
+    small, cost = mp.matrix(c, c), mp.matrix(c, c)
+    for i in range(C.rows):
+        for j in range(C.rows):
+            small[blocks[i], blocks[j]] += (K[i, j] + K[j, i]) / (2 * sizes[blocks[i]] * sizes[blocks[j]])
+            cost[blocks[i], blocks[j]] += C[i, j]
+    for b in range(c):
+        small[b, b] = mp.mpf(1)
+    for i, j in links.cannot.tolist():
+        small[blocks[i], blocks[j]] = small[blocks[j], blocks[i]] = mp.mpf(0)
+    lack = max(mp.mpf(0), -eigenvalues(small)[0])
+    share = lack / (1 + lack)
+    return inner(cost, small * (1 - share) + mp.eye(c) * share)
+
+
+def fitted_value(data: Any, U: mp.matrix, M: mp.matrix) -> Any:
+    """Σ w (u_iᵀMu_j − t)²."""
+    products = U * M * U.T
+    pairs = zip(data.pairs.tolist(), data.targets.tolist(), data.weights.tolist(), strict=True)
+    return mp.fsum(mp.mpf(w) * (products[i, j] - mp.mpf(t)) ** 2 for (i, j), t, w in pairs)
+
+
+def fitted_dual(data: Any, U: mp.matrix, M: mp.matrix) -> Any:
+    """f(M) − ⟨G + δN, M⟩ − nδ²/4 with the gradient G, N = UᵀU and δ such that G + δN is semidefinite."""
+    products, half = U * M * U.T, mp.matrix(U.rows, U.rows)
+    for (i, j), t, w in zip(data.pairs.tolist(), data.targets.tolist(), data.weights.tolist(), strict=True):
+        half[i, j] += 2 * mp.mpf(w) * (products[i, j] - mp.mpf(t))
+    G, N = U.T * half * U, U.T * U
+    G = (G + G.T) / 2
+    delta = max(mp.mpf(0), -eigenvalues(G)[0]) / eigenvalues(N)[0]
+    return fitted_value(data, U, M) - inner(G + delta * N, M) - U.rows * delta**2 / 4

@@ -248,7 +248,8 @@ def _minorant(
 def _search(program: cp.Problem) -> None:
     """Solve as accurately as possible; the result is checked afterwards."""
     for options in (TOLERANCES, {}):
-        with warnings.catch_warnings(), suppress(cp.SolverError):
+        # CVXPY raises a ValueError for numbers that overflowed.
+        with warnings.catch_warnings(), suppress(cp.SolverError, ValueError):
             warnings.simplefilter("ignore")
             program.solve(solver=cp.CLARABEL, accept_unknown=True, **options)
             if program.status in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE):

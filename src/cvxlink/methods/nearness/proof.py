@@ -9,7 +9,7 @@ import numpy as np
 
 from ...certificates.certificate import Certificate
 from ...errors import InvalidInput
-from ...numerics.rounding import Ball
+from ...numerics.rounding import Ball, gamma
 from ...numerics.threads import threads_for
 from ...programs.status import Status
 from .nearness import Nearness
@@ -39,7 +39,7 @@ def certify_nearness(program: Nearness, point: Mapping[str, np.ndarray], duals: 
             basis = "dual value n + log det(I + Λ^½GΛ^½) − aᵀλ"
             if multipliers is not None:
                 conditions["complementarity Σ λ(a − uᵀKu)"] = float(-multipliers @ excess)
-        rounding = program.rounding(eigenvalues)
+        rounding = program.rounding(eigenvalues) + gamma(2 * program.n + 16) * abs(value)
         upper += rounding
         bound = Ball(np.nan, np.inf) if multipliers is None else program.bound(multipliers)
     lower: float | None = bound.lower
