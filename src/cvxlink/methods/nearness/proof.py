@@ -39,7 +39,9 @@ def certify_nearness(program: Nearness, point: Mapping[str, np.ndarray], duals: 
             basis = "dual value n + log det(I + Λ^½GΛ^½) − aᵀλ"
             if multipliers is not None:
                 conditions["complementarity Σ λ(a − uᵀKu)"] = float(-multipliers @ excess)
-        rounding = program.rounding(eigenvalues) + gamma(8 * program.n + 32) * abs(value)
+        rounding = (
+            np.inf if np.isinf(value) else program.rounding(K, eigenvalues) + gamma(2 * program.n + 16) * abs(value)
+        )
         upper += rounding
         bound = Ball(np.nan, np.inf) if multipliers is None else program.bound(multipliers)
     lower: float | None = bound.lower
