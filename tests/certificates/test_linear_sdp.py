@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cvxlink as cl
-from cvxlink.certificates.linear_sdp import Face
+from cvxlink.certificates.face import Face
 from cvxlink.programs.linear_sdp import LinearSDP, Rows
 from helpers import SOLVERS
 from helpers.formulations import MaxCut, RewrittenPCP

@@ -45,6 +45,10 @@ class Certificate:
         How much the violations can change the value, according to the multipliers, on blocks:
         ``Σ|y_r||residual_r|`` − min(0, λ_min(K)) tr S, plus the change from averaging over blocks. It is used where
         there is no exactly feasible point.
+    rounding : float or None
+        How much rounding errors can change value and bounds. Bounds include it: they hold for exact numbers.
+    rounding_is_proven : bool
+        False where ``rounding`` is an estimate: the bounds then hold up to about that much.
     """
 
     value: float
@@ -61,6 +65,8 @@ class Certificate:
     distance: float | None = None
     norm: float = field(default=1.0, repr=False)
     maximises: bool = field(default=False, repr=False)
+    rounding: float | None = None
+    rounding_is_proven: bool = True
 
     @property
     def bound(self) -> float | None:
@@ -144,6 +150,11 @@ class Certificate:
             lines.append(
                 f"distance       {self.distance:.2e}   to the solution, at most; the answer has norm {self.norm:.4g}"
             )
+        if self.rounding is not None:
+            size, note = f"{self.rounding:.1e}", "included in the bounds"
+            if not self.rounding_is_proven:
+                size, note = f"about {size}", "an estimate: the bounds hold up to that much"
+            lines.append(f"rounding       {size}   {note}")
         for name, number in self.conditions.items():
             lines.append(f"condition      {number:.2e}   {name}")
         for name, violation in self.violations.items():

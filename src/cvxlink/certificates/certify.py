@@ -127,11 +127,11 @@ def _certify_declared(program: Program, values: Mapping[str, Any], duals: Mappin
         return _nothing_proven(program)
     violations, eigenvalue = violations_of(declaration, point)
     value = float(declaration.objective.value)
-    bound, sensitivity, cost_scale = None, None, 1.0
+    bound, sensitivity, cost_scale, rounding = None, None, 1.0, None
     basis = "the program is not convex; the answer was found by search, and nothing proves it optimal"
     if program.convex:
         try:
-            bound, basis, sensitivity, cost_scale = lagrange_bound(declaration, point, duals, violations)
+            bound, basis, sensitivity, cost_scale, rounding = lagrange_bound(declaration, point, duals, violations)
         except (ReductionRefused, InfeasibleProblem) as reason:
             basis = str(reason)
     maximises = isinstance(declaration.objective, cp.Maximize)
@@ -146,6 +146,8 @@ def _certify_declared(program: Program, values: Mapping[str, Any], duals: Mappin
         scale=max(float(abs(v).max()) for v in point.values()),
         cost_scale=cost_scale,
         sensitivity=sensitivity,
+        rounding=rounding,
+        rounding_is_proven=False,
     )
 
 

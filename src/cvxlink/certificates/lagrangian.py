@@ -37,6 +37,7 @@ from ..errors import ReductionRefused
 from ..model.declared import Declaration
 from ..numerics.least_eigenvalue import least_eigenvalue
 from ..numerics.matrices import as_dense
+from ..numerics.rounding import gamma
 from ..programs.conic_form import ConicForm, affine_maps, has_bounds, long_enough, nearest_semidefinite
 from ..programs.declared import body_of, linear_rows, name_of_cone, semidefinite_variable
 from ..programs.linear_sdp import LinearSDP
@@ -50,20 +51,18 @@ LARGEST_SEARCH = 200_000
 TOLERANCES = {"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-11, "tol_feas": 1e-11}
 
 
-# Rounding errors of a sum, relative to the sum of absolute values: a few units in the last place.
-ROUNDING = 8 * float(np.finfo(float).eps)
-
-
 class Bound(NamedTuple):
     """A bound on the optimum, lower for a minimisation and upper for a maximisation.
 
-    With it the points it holds for in words, the worth of violations, and the largest cost.
+    With it the points it holds for in words, the worth of violations, and the largest cost. ``rounding`` estimates what
+    rounding errors may change.
     """
 
     value: float
     basis: str
     sensitivity: float
     cost_scale: float
+    rounding: float
 
 
 class Lagrangian(NamedTuple):
@@ -129,7 +128,11 @@ def _lower_bound(
         limits += [limit] if limit else []
     basis = "Lagrange bound, from the multipliers and the conic form of nonlinear terms"
     basis = f"{basis}; for all points with {' and '.join(limits)}" if limits else basis
-    return Bound(float(total), basis, lagrangian.worth, min(1.0, costs.largest_cost or 1.0))
+    reach = {name: REACH * max(float(np.linalg.norm(x)), 1.0) for name, x in point.items()}
+    rounding = lagrangian.rough[""] + sum(reach[name] * lagrangian.rough[name] for name in reach)
+    rounding += gamma(form.size + 8) * abs(total)
+    total -= gamma(form.size + 8) * abs(total)
+    return Bound(float(total), basis, lagrangian.worth, min(1.0, costs.largest_cost or 1.0), float(rounding))
 
 
 # ---------------------------------------------------------------------- the Lagrangian
@@ -167,9 +170,10 @@ def _rounding(linear: list[tuple[Any, np.ndarray]], declaration: Declaration) ->
     rough = dict.fromkeys(["", *declaration.variables], 0.0)
     maps = affine_maps([cp.Constant(0.0), *(part for part, _ in linear)], declaration.variables, [])[1:]
     for part, (_, dual) in zip(maps, linear, strict=True):
-        rough[""] += ROUNDING * float(abs(dual) @ abs(part.a))
+        share = gamma(len(dual) + 16)
+        rough[""] += share * float(abs(dual) @ abs(part.a))
         for name in declaration.variables:
-            rough[name] += ROUNDING * float(np.linalg.norm(abs(part.A[name]).T @ abs(dual)))
+            rough[name] += share * float(np.linalg.norm(abs(part.A[name]).T @ abs(dual)))
     return rough
 
 
@@ -265,7 +269,8 @@ def _minorant(
 def _search(program: cp.Problem) -> None:
     """Solve as accurately as possible; the result is checked afterwards."""
     for options in (TOLERANCES, {}):
-        with warnings.catch_warnings(), suppress(cp.SolverError):
+        # CVXPY raises a ValueError for numbers that overflowed.
+        with warnings.catch_warnings(), suppress(cp.SolverError, ValueError):
             warnings.simplefilter("ignore")
             program.solve(solver=cp.CLARABEL, accept_unknown=True, **options)
             if program.status in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE):

@@ -15,29 +15,30 @@ sharper; it does not need strict feasibility of the original program.
 :math:`\mathcal{A}(K') = b`, and mixed with a strictly feasible matrix (the least-norm solution of the equations,
 if that is positive definite; the identity for kernels with unit diagonal) until it is semidefinite. The value
 of that exactly feasible point bounds the optimum from above, and the gap between the bounds is a proof.
+
+*Rounding.* The numbers of the program are exact as they are stored, and so are those of the point and the multipliers.
+All that is computed from them is known up to errors that are bounded (:mod:`cvxlink.numerics.rounding`) and taken off
+the lower bound, or added to the upper one. That holds for the exactly feasible point as well: a matrix X with residual
+:math:`r = \mathcal{A}(X) - b` is within :math:`\|r\|/\sigma_{\min}(\mathcal{A})` of one that satisfies the equations,
+which costs so much semidefiniteness and so much of the value (as in VSDP, Jansson, Chaykin & Keil 2008).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
-from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from ..errors import InfeasibleProblem, InvalidInput, ReductionRefused
-from ..numerics.eigenpairs import norm_bound
-from ..numerics.least_eigenvalue import DENSE_EIGENVALUES, Least, least_eigenvalue
-from ..numerics.matrices import Congruence, Matrix, Stiffened, congruent, diagonal, inner
+from ..errors import InvalidInput
+from ..numerics.least_eigenvalue import Least, least_eigenvalue
+from ..numerics.matrices import Matrix, Stiffened, diagonal, inner
+from ..numerics.rounding import inner_product
 from ..numerics.threads import threads_for
 from ..programs.linear_sdp import LinearSDP
-from ..reductions import Contraction, Elimination
-from ..reductions.contraction import ContractionLift
 from .certificate import Certificate
-from .dual_interior import strictly_dual_feasible
+from .face import Bound, Face
 
 
 def certify_linear_sdp(
@@ -59,8 +60,8 @@ def _proven(face: Face, K: Matrix, duals: Mapping[str, Any], value: float, viola
         violations[name] = max(violations.get(name, 0.0), float(abs(residual).max(initial=0.0)))
     eigenvalue = least_eigenvalue(K)[0]
     violations[sdp.cone] = max(violations.get(sdp.cone, 0.0), -eigenvalue, 0.0)
-    upper = face.upper_bound(K)
-    lower, basis, dimacs, sensitivity = None, "there are no multipliers", None, None
+    upper, lower = face.upper_bound(K), Bound(None, "there are no multipliers")
+    dimacs, sensitivity = None, None
     y = _multipliers(sdp, duals)
     if y is not None:
         # A stiffening adds nothing on blocks; leaving it out there avoids the loss of digits.
@@ -68,7 +69,7 @@ def _proven(face: Face, K: Matrix, duals: Mapping[str, Any], value: float, viola
         base = _multipliers(sdp, bases)
         assert base is not None
         least = face.least_of_slack(base, K)
-        lower, basis = face.lower_bound(base, least)
+        lower = face.lower_bound(base, least)
         sensitivity = face.sensitivity(K, base, value)
         dimacs = _dimacs_errors(face, K, eigenvalue, y, _slack_multiplier(sdp, duals), least)
     # Where only small costs are left on blocks the gap is judged against them, unless they are less than a millionth of
@@ -77,7 +78,22 @@ def _proven(face: Face, K: Matrix, duals: Mapping[str, Any], value: float, viola
     cost_scale = min(1.0, max(left, 1e-6 * given) if left > 1e-12 * given else given or 1.0)
     # The largest entry of a semidefinite matrix is on its diagonal.
     scale = float(abs(K).max()) if isinstance(K, np.ndarray) else float(abs(diagonal(K)).max())
-    return Certificate(value, violations, lower, upper, eigenvalue, dimacs, basis, scale, cost_scale, sensitivity)
+    exact = inner_product(sdp.C, K) + sdp.offset
+    off = (exact - value).magnitude
+    return Certificate(
+        value,
+        violations,
+        lower.value,
+        upper.value,
+        eigenvalue,
+        dimacs,
+        lower.basis,
+        scale,
+        cost_scale,
+        sensitivity,
+        rounding=float(np.max([off, lower.rounding, upper.rounding])),
+        rounding_is_proven=lower.is_proven and upper.is_proven,
+    )
 
 
 def _largest(C: sp.csr_array) -> float:
@@ -105,173 +121,6 @@ def _slack_multiplier(sdp: LinearSDP, duals: Mapping[str, Any]) -> sp.csr_array 
     if Z.shape != (sdp.n, sdp.n):
         raise InvalidInput(f"the multiplier of {sdp.cone!r} must have the shape {(sdp.n, sdp.n)}, not {Z.shape}")
     return Z if np.isfinite(Z.data).all() else None
-
-
-@dataclass(frozen=True, eq=False)
-class Face:
-    """The program on which proofs are done: without the points that no constraint mentions, and on blocks.
-
-    ``original`` becomes ``seed`` by elimination and ``sdp`` by contraction; a reduction that does not apply changes
-    nothing.
-    """
-
-    original: LinearSDP
-    seed: LinearSDP
-    sdp: LinearSDP
-    lift: ContractionLift | None
-
-    @classmethod
-    def of(cls, sdp: LinearSDP) -> Face:
-        """Eliminate, then contract."""
-        seed = sdp
-        with suppress(ReductionRefused):
-            seed = Elimination().reduce(sdp).program.linear_sdp()
-        try:
-            lift = Contraction().reduce(seed).lift
-        except (ReductionRefused, InfeasibleProblem):
-            return cls(sdp, seed, seed, None)
-        assert isinstance(lift, ContractionLift)
-        return cls(sdp, seed, lift.contracted, lift)
-
-    def lower_bound(self, y: np.ndarray, least: Least) -> tuple[float | None, str]:
-        """Return a lower bound on the optimum, from any multipliers y, and what it is based on.
-
-        ``least`` is the least eigenvalue of the slack on blocks.
-        """
-        sdp, y = self.sdp, self.multipliers(y)
-        where = "" if self.lift is None else f" on {sdp.n} blocks"
-        if self.seed is not self.original:
-            where += f" of the {self.seed.n} constrained points"
-        deficit = min(0.0, least.value - self._margin(y, least)) if np.isfinite(least.value) else -np.inf
-        value = self._dual_value(y)
-        if deficit == 0:
-            return value, f"dual value{where}, slack positive definite{least.basis}"
-        trace = sdp.trace_bound()
-        if trace is not None:
-            bound = value + trace * deficit
-            basis = f"dual value {value:.10g}{where}, trace {trace:g}, λmin of the slack {deficit:.1e}{least.basis}"
-            return bound, basis
-        if self.dual_interior is not None and np.isfinite(deficit):
-            inside, room = self.dual_interior
-            # A little more than needed, so that rounding in the share does not matter.
-            share = min(1.0, (1 + 1e-9) * -deficit / (room - deficit))
-            return self._dual_value((1 - share) * y + share * inside), (
-                f"dual value{where}, mixed with {share:.1e} of a point whose slack is positive definite"
-            )
-        return None, (
-            f"the slack has the eigenvalue {least.value:.1e}{where}, "
-            f"no constraint bounds the trace of {sdp.variable}, and no positive definite slack was found"
-        )
-
-    def _margin(self, y: np.ndarray, least: Least) -> float:
-        """Return how much lower than computed the least eigenvalue of S(y) can be."""
-        # Rounding in S(y) matters where large multipliers cancel.
-        sdp = self.sdp
-        magnitudes = replace(sdp, rows=tuple(replace(g, A=abs(g.A)) for g in sdp.rows)).adjoint(abs(y))
-        rounding = (len(y) + 1) * float(np.finfo(float).eps) * float(np.max((abs(sdp.C) + magnitudes).sum(axis=1)))
-        return least.margin + self.cost_rounding + rounding
-
-    def _dual_value(self, y: np.ndarray) -> float:
-        """Return bᵀy, rounded down."""
-        terms = (len(y) + 1) * float(np.finfo(float).eps)
-        return float(self.sdp.b @ y) + self.sdp.offset - terms * float(abs(self.sdp.b) @ abs(y))
-
-    @cached_property
-    def dual_interior(self) -> tuple[np.ndarray, float] | None:
-        """Multipliers whose slack on blocks is positive definite, and a lower bound on its eigenvalues."""
-        y = strictly_dual_feasible(self.sdp)
-        if y is None:
-            return None
-        least = least_eigenvalue(self.sdp.slack(y))
-        room = least.value - self._margin(y, least)
-        return (y, room) if room > 0 else None
-
-    def upper_bound(self, K: Matrix) -> float | None:
-        """Return the value of an exactly feasible point near K, or None if this construction fails."""
-        sdp = self.sdp
-        if not len(sdp.b):
-            return None
-        near = self.point(K)
-        at = sdp.rows_of(near)
-        interior, v = sdp.interior_point, sdp.onto_equations(at - sdp.b)
-        if interior is None or v is None:
-            return None
-        correction = sdp.adjoint(-v)
-        room, inside = sdp.room, sdp.rows_of(interior)
-        if isinstance(near, Congruence):
-            # TMTᵀ is semidefinite if M is; the correction, which is sparse, lowers no eigenvalue by more than its norm.
-            middle = least_eigenvalue(near.M)
-            least = least_eigenvalue(near)
-            short = 0.0 if middle.value >= middle.margin else max(0.0, least.margin - least.value)
-            lack = short + norm_bound(correction)
-        else:
-            least = least_eigenvalue(near + correction.toarray())
-            lack = max(0.0, least.margin - least.value)
-        at = at - sdp.gram @ v
-        share = max(lack / (lack + room), sdp.share_for_inequalities(at, inside))
-        if share > 1:  # an inequality that the interior point only touches
-            return None
-        if not sdp.inequalities_hold((1 - share) * at + share * inside):
-            return None
-        trace = (1 - share) * float(diagonal(near).sum() + correction.trace()) + share * float(interior.trace())
-        moved = (1 - share) * (inner(sdp.C, near) + inner(sdp.C, correction)) + share * inner(sdp.C, interior)
-        return moved + sdp.offset + self.cost_rounding * trace
-
-    @cached_property
-    def cost_rounding(self) -> float:
-        """How much rounding can change the costs on blocks, in the spectral norm.
-
-        These costs are sums over blocks and eliminated points, of at most n terms each, in which large terms cancel
-        where points are tightly joined. Errors grow like the square root of the number of terms.
-        """
-        if self.sdp is self.original:
-            return 0.0
-        ones = np.ones(self.sdp.n)
-        spread = ones if self.lift is None else ones[self.lift.blocks]
-        if self.seed is not self.original:
-            summed = self.original.extension.magnitudes(spread)
-        else:
-            summed = abs(self.original.C) @ spread
-        if self.lift is not None:
-            summed = np.bincount(self.lift.blocks, summed, self.sdp.n)
-        return 4 * float(np.finfo(float).eps) * float(np.sqrt(self.original.n)) * float(summed.max())
-
-    def sensitivity(self, K: Matrix, y: np.ndarray, value: float) -> float:
-        """Return what the violations of K are worth according to the multipliers."""
-        near, y = self.point(K), self.multipliers(y)
-        averaging, trace = abs(self.sdp.value(near) - value), max(0.0, float(self.sdp.slack(y).trace()))
-        return averaging + float(abs(y) @ abs(self.sdp.residual(near))) - min(0.0, least_eigenvalue(near)[0]) * trace
-
-    def slack_deficit(self, y: np.ndarray, least: Least) -> float:
-        """Return how far below zero the eigenvalues of S(y) go, or an upper bound on it after elimination.
-
-        By the Schur complement xᵀSx ≥ x_lᵀ S_l x_l, with S_l the slack on the constrained points. If S_l is large, the
-        slack on blocks is used instead, to which it tends as the forced pairs are stiffened.
-        """
-        if self.seed.n > DENSE_EIGENVALUES:
-            return max(0.0, -least.value)
-        return max(0.0, -least_eigenvalue(self.seed.slack(y))[0])
-
-    def least_of_slack(self, y: np.ndarray, K: Matrix) -> Least:
-        """Return the least eigenvalue of the slack on blocks; for a solution K, the range of K is its eigenspace."""
-        columns = None
-        if isinstance(K, Congruence) and isinstance(near := self.point(K), Congruence):
-            columns = near.factor()
-        return least_eigenvalue(self.sdp.slack(self.multipliers(y)), columns)
-
-    def point(self, K: Matrix) -> Matrix:
-        """Return a matrix on the constrained points, averaged over blocks; a matrix of low rank stays a product."""
-        kept = np.arange(K.shape[0]) if self.seed is self.original else self.original.constrained_points
-        blocks = np.arange(len(kept)) if self.lift is None else self.lift.blocks
-        if len(blocks) == K.shape[0] == self.sdp.n and isinstance(K, np.ndarray):
-            return K
-        average = sp.csr_array((1 / np.bincount(blocks)[blocks], (blocks, kept)), shape=(self.sdp.n, K.shape[0]))
-        averaged = congruent(average, K)
-        return averaged if averaged.is_thin else averaged.toarray()
-
-    def multipliers(self, y: np.ndarray) -> np.ndarray:
-        """Return the multipliers of the rows on blocks."""
-        return y if self.lift is None else self.lift.restrict(y)
 
 
 def _dimacs_errors(

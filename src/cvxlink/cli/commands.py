@@ -9,10 +9,10 @@ from typing import Annotated, Any
 import typer
 
 from .. import __version__
-from ..errors import CvxlinkError
+from ..errors import CvxlinkError, visible
 from . import cluster_arguments
 from .doors import Doors
-from .streams import require_end, visible
+from .streams import require_end
 from .terminal import EXIT_CODES, ExitCode, errors_in_one_sentence, exit_code_of, print_json, say
 
 app = typer.Typer(

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..certificates import Certificate, certify_program
-from ..certificates.linear_sdp import Face
+from ..certificates.face import Face
 from ..certificates.verdicts import proven_verdict
 from ..errors import InaccurateWarning, InfeasibleProblem, InvalidInput, InvalidProblem, ReductionRefused, SolveFailed
 from ..numerics.checks import real_array

@@ -40,9 +40,6 @@ FILTERED = 1e-10
 MOST_RUNS = 12
 # Products for a first guess.
 KRYLOV = 30
-# Up to the first order a proof uses LAPACK; up to the second, a sparse factorisation.
-PROVEN_BY_LAPACK = 3000
-COUNTED = 10_000
 
 
 def smallest_eigenpairs(
@@ -222,36 +219,6 @@ def _negative(factors: Any, v: np.ndarray | None) -> int:
     """Count the negative eigenvalues of the factorised matrix on the complement of v."""
     negative = int((factors.U.diagonal() < 0).sum())
     return negative if v is None else negative + int(v @ factors.solve(v) > 0) - 1
-
-
-def sum_of_smallest(
-    matrix: Any, count: int, found: Pairs | None = None, v: np.ndarray | None = None
-) -> tuple[float, float, str]:
-    """Return the sum of the smallest eigenvalues, how much lower it can really be, and how that is known.
-
-    For a dense matrix, and a sparse one up to order 3000, they are computed here by LAPACK, with a margin for rounding.
-    For a larger sparse matrix, the eigenvalues ``found`` elsewhere are checked by a count: exactly as many as were
-    found lie below the last, so none is missing, and each is accurate within the norm of the residual (Kahan). Beyond
-    order 10 000, where the factors may be too large, they are assumed to be complete.
-    """
-    n, size = matrix.shape[0], norm_bound(matrix)
-    rounding = count * n * float(np.finfo(float).eps) * size
-    if not sp.issparse(matrix) or n <= PROVEN_BY_LAPACK:
-        smallest = scipy.linalg.eigvalsh(Complement(n, v).restrict(matrix), subset_by_index=[0, count - 1])
-        return float(smallest.sum()), rounding, ""
-    eigenvalues, vectors = found if found is not None else smallest_eigenpairs(matrix, count, v)
-    residual = matrix @ vectors - vectors * eigenvalues
-    if v is not None:
-        residual -= np.outer(v, v @ residual)
-    off = float(np.linalg.norm(residual))
-    margin = count * (off + 1e-7 * size) + rounding
-    if n > COUNTED:
-        return float(eigenvalues.sum()), margin, ", by Lanczos's method"
-    below = float(eigenvalues[-1]) - 1e-7 * size - off
-    certain = int((eigenvalues < below - off).sum())
-    if number_below(matrix, below, v) != certain:
-        return -np.inf, 0.0, ", by Lanczos's method, which missed some"
-    return float(eigenvalues[:certain].sum() + (count - certain) * below), margin, ", counted"
 
 
 def norm_bound(matrix: Any) -> float:

@@ -25,7 +25,9 @@ from ..errors import InvalidInput
 from .arguments import as_choice
 from .checks import LARGEST_COORDINATE, as_numbers_of_points, as_square, real_array
 from .eigenpairs import InOrder
+from .least_eigenvalue import least_eigenvalue
 from .matrices import positive_definite_factors
+from .rounding import Ball, gamma, terms_per_row
 from .star_mesh import Mesh, eliminated
 
 Method = Literal["factorisation", "conjugate gradients"]
@@ -148,24 +150,30 @@ class HarmonicExtension:
     def magnitudes(self, spread: np.ndarray) -> np.ndarray:
         """Return sums of the absolute terms whose rounding errors are in the Schur complement, times a vector."""
         if self.mesh is not None:  # as many relative errors as there are points, and no cancellation
-            return np.asarray(np.sqrt(self.n) * (abs(self.mesh.cost) @ spread))
+            return np.asarray(2 * (abs(self.mesh.cost) @ spread))
         Q = abs(self.matrix)
         return np.asarray(Q.T @ (abs(self.L) @ (Q @ spread)))
 
     def inverse_norm(self) -> float:
-        """Return a proven bound on the norm of L_uu⁻¹, for a Laplacian; infinity if rounding prevents a proof.
+        """Return a proven bound on the norm of L_uu⁻¹; infinity if rounding prevents a proof.
 
-        L_uu⁻¹ then has no negative entry, so L_uu x ≥ c > 0 implies x ≥ c L_uu⁻¹1, and max x / c bounds its row sums.
+        If no entry off the diagonal is positive, as in a Laplacian, L_uu⁻¹ has no negative entry where there is x > 0
+        with L_uu x ≥ c > 0; then x ≥ c L_uu⁻¹1, and max x / c bounds its row sums. Otherwise the least eigenvalue of
+        L_uu is bounded from below.
         """
         if not len(self.unknown):
             return 0.0
         if self.mesh is not None:
             return np.inf
+        system = self._system
+        beside = system.tocoo()
+        if (beside.data[beside.row != beside.col] > 0).any() or (system - system.T).data.any():
+            least = least_eigenvalue(sp.csr_array((system + system.T) / 2)).lower
+            return (1 / Ball(least)).upper if least > 0 else np.inf
         x = self._solve(np.ones((len(self.unknown), 1))).ravel()
-        terms = np.diff(self._system.indptr) + 2  # in a row of the product
-        rounding = terms * np.finfo(float).eps * (abs(self._system) @ abs(x))
-        least = float((self._system @ x - rounding).min())
-        return float(x.max()) / least if least > 0 and x.min() >= 0 else np.inf
+        rounding = gamma(2 * terms_per_row(system) + 4) * (abs(system) @ abs(x))
+        least = float((system @ x - rounding).min())
+        return (Ball(float(x.max())) / least).upper if least > 0 and x.min() >= 0 else np.inf
 
     # ------------------------------------------------------------------ systems with L_uu
 

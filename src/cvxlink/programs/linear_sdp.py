@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import Any, Literal
 
@@ -20,6 +21,7 @@ from ..numerics.checks import as_matrix, as_number, as_numbers_of_points, as_squ
 from ..numerics.harmonic import HarmonicExtension
 from ..numerics.least_eigenvalue import least_eigenvalue
 from ..numerics.matrices import Congruence, Matrix, as_dense, entries, inner
+from ..numerics.rounding import dot, gamma, row_sums_above, terms_per_row
 from .base import Program
 
 Sense = Literal["==", "<="]
@@ -50,12 +52,18 @@ class Rows:
 
 @dataclass(frozen=True)
 class FixedEntry:
-    """An equation weight · K_ij = weight · value, with i ≤ j, and its number among all rows."""
+    """An equation weight · K_ij = right, with i ≤ j, and its number among all rows; ``value`` is right / weight."""
 
     place: tuple[int, int]
     value: float
     row: int
     weight: float
+    right: float
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the value is the exact quotient, not a rounded one."""
+        return Fraction(self.value) * Fraction(self.weight) == Fraction(self.right)
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,7 +214,7 @@ class LinearSDP(Program):
                 weight = float(weights.sum())
                 if len(places) == 1 and abs(weight) > negligible:
                     i, j = places.pop()
-                    yield FixedEntry((i, j), float(g.b[r] / weight), start + r, weight)
+                    yield FixedEntry((i, j), float(g.b[r] / weight), start + r, weight, float(g.b[r]))
             start += len(g)
 
     def trace_multipliers(self) -> np.ndarray | None:
@@ -243,9 +251,10 @@ class LinearSDP(Program):
         return v
 
     def trace_bound(self) -> float | None:
-        """Return the bound on the trace that single constraints give for every feasible K, or None."""
+        """Return the bound on the trace that single constraints give for every feasible K, rounded up; or None."""
         v = self.trace_multipliers()
-        return None if v is None else float(self.b @ v)
+        # A multiplier is a quotient, rounded once.
+        return None if v is None else (dot(self.b, v) + gamma(2) * dot(abs(self.b), abs(v))).upper
 
     def onto_equations(
         self, excess: np.ndarray, active: np.ndarray | None = None, inset: float = 0.0
@@ -328,6 +337,14 @@ class LinearSDP(Program):
         terms = part.data * entries(K, part.col // self.n, part.col % self.n)
         return np.bincount(part.row, terms, len(self.b))
 
+    def rounding_of_rows(self, K: Matrix | sp.csr_array) -> np.ndarray:
+        """Return bounds on the rounding errors of ``rows_of(K)``."""
+        part, width = self.A.tocoo(), 0
+        if isinstance(K, Congruence):
+            K, width = Congruence(abs(K.T), abs(K.M)), K.M.shape[0]
+        sizes = abs(part.data) * abs(entries(K, part.col // self.n, part.col % self.n))
+        return gamma(2 * (terms_per_row(self.A) + 2 * width) + 8) * np.bincount(part.row, sizes, len(self.b))
+
     def share_for_inequalities(self, at: np.ndarray, inside: np.ndarray) -> float:
         """Return the share of an interior point to mix in so that the inequalities hold, given A(·) of both points."""
         rows, at, inside = self.is_inequality, self._one_per_row(at, "at"), self._one_per_row(inside, "inside")
@@ -387,10 +404,11 @@ def _far_from_one(numbers: np.ndarray) -> float:
 
 
 def _least_at_most(K: sp.csr_array) -> float:
-    """Return Gershgorin's lower bound on the least eigenvalue if it is positive, otherwise the eigenvalue."""
+    """Return a proven lower bound on the least eigenvalue: Gershgorin's if it is positive, otherwise by factors."""
     diagonal = K.diagonal()
     discs = float((diagonal - (np.asarray(abs(K).sum(axis=1)).ravel() - abs(diagonal))).min())
-    return discs if discs > 0 else least_eigenvalue(K)[0]
+    discs -= gamma(2 * terms_per_row(K) + 4) * row_sums_above(K) if K.nnz > len(diagonal) else 0.0
+    return discs if discs > 0 else least_eigenvalue(K).lower
 
 
 def _gram_solver(gram: sp.csc_array) -> Callable[[np.ndarray], np.ndarray]:

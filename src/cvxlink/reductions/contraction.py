@@ -35,6 +35,8 @@ from .base import Lift, Reduced, Reduction, Values, as_point, as_program
 # slack S. No finite multiple makes S exactly semidefinite there (the dual optimum is not attained without
 # Slater's condition); this one leaves an error near the square root of machine precision.
 STIFFNESS = 1e7
+# Sums of coefficients count as zero below this share of their sizes.
+CANCELLED = 4 * float(np.finfo(float).eps)
 
 
 class Contraction(Reduction):
@@ -158,7 +160,8 @@ def _forced_by_entries(sdp: LinearSDP) -> Iterator[ForcedPair]:
             continue
         ii, jj = fixed[i, i], fixed[j, j]
         # Exactly equal: 1 − 1e-13 would let the two vectors differ by 4e-7.
-        if entry.value > 0 and entry.value == ii.value == jj.value:
+        is_exact = entry.is_exact and ii.is_exact and jj.is_exact
+        if is_exact and entry.value > 0 and entry.value == ii.value == jj.value:
             weights = (-1 / ii.weight, -1 / jj.weight, 2 / entry.weight)
             yield ForcedPair((i, j), (ii.row, jj.row, entry.row), weights)
         elif entry.value**2 > ii.value * jj.value * (1 + 1e-9) + 1e-12:
@@ -191,10 +194,8 @@ def _on_blocks(sdp: LinearSDP, blocks: np.ndarray, c: int) -> tuple[LinearSDP, n
     """Replace point numbers by block numbers, scale rows to coefficients of sum one, drop equal or empty rows."""
     P = _membership(blocks, c)
     C, sizes = sp.csr_array(P.T @ sdp.C @ P), sp.csr_array(P.T @ abs(sdp.C) @ P)
-    for matrix in (C, sizes):
-        matrix.sort_indices()  # both then store the same entries in the same order
     # What rounding leaves of terms that cancel, as in a block that no edge leaves, is not a cost.
-    C.data[abs(C.data) <= 4 * np.sqrt(sdp.n) * np.finfo(float).eps * sizes.data] = 0
+    C = sp.csr_array(C.multiply(abs(C) > CANCELLED * np.sqrt(sdp.n) * sizes))
     C.eliminate_zeros()
     seen: dict[Any, tuple[int, float]] = {}
     row_map, factors, groups = [], [], []
@@ -249,6 +250,6 @@ def _merged_columns(g: Rows, n: int, blocks: np.ndarray, c: int) -> sp.csr_array
     sizes = sp.csr_array((abs(part.data), place), shape=(len(g), c * c))
     for matrix in (A, sizes):
         matrix.sum_duplicates()  # both then store the same entries in the same order
-    A.data[abs(A.data) <= 4 * np.finfo(float).eps * sizes.data] = 0
+    A.data[abs(A.data) <= CANCELLED * sizes.data] = 0
     A.eliminate_zeros()
     return A

@@ -105,10 +105,10 @@ def test_the_lower_bound_holds_at_any_point():
     for size in (1e-3, 1, 30):
         for _ in range(30):
             A = rng.standard_normal((4, rng.integers(1, 5))) * np.sqrt(size)
-            bounds.append(problem.program.data.lower_bound(A @ A.T)[0])
+            bounds.append(problem.program.data.lower_bound(A @ A.T)[0].lower)
     assert max(bounds) <= optimum + 1e-9
     near = problem.solve(accuracy=1e-3).values["M"]
-    assert optimum - 0.1 < problem.program.data.lower_bound(near + 0.01 * np.eye(4))[0] <= optimum
+    assert optimum - 0.1 < problem.program.data.lower_bound(near + 0.01 * np.eye(4))[0].lower <= optimum
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -11,7 +11,7 @@ entries, and keeps inner products. On antisymmetric matrices only links contribu
 are fewer than m(m−1)/2; on symmetric ones :math:`B_s = R^\top R`, and
 :math:`f(M) = \|R \operatorname{svec}(M) - d\|^2 + c_0`.
 
-*A bound from any M ⪰ 0.* Let G be the gradient there, :math:`N = U^\top U = \sum_i u_i u_i^\top`, and δ ≥ 0 with
+*A bound from any M.* Let G be the gradient there, :math:`N = U^\top U = \sum_i u_i u_i^\top`, and δ ≥ 0 with
 :math:`G + \delta N \succeq 0`. For feasible M + H, with :math:`a_i = u_i^\top H u_i` and so :math:`\langle N,
 H\rangle = \sum a_i`,
 
@@ -28,6 +28,9 @@ from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
+
+from ...numerics.least_eigenvalue import least_eigenvalue
+from ...numerics.rounding import Ball, dot, gamma, norm_above, terms_per_row
 
 # Rows of the least-squares problem in memory at once: few enough to stay in the cache.
 CHUNK = 2000
@@ -79,28 +82,44 @@ class FittedProducts:
         """Return f(M)."""
         return float(self.weights @ self.residual(M) ** 2)
 
+    def exact_misfit(self, M: np.ndarray) -> Ball:
+        """Return f(M) with a bound on its rounding error."""
+        residual, off = self.residual(M), self._rounding_of_residual(M)
+        uncertain = dot(self.weights, (2 * abs(residual) + off) * off).upper * (1 + gamma(8))
+        return dot(self.weights, residual**2) * Ball(1.0, gamma(4)) + Ball(0.0, uncertain)
+
+    def _rounding_of_residual(self, M: np.ndarray) -> np.ndarray:
+        """Return bounds on the rounding errors of ``residual(M)``, one per pair."""
+        (i, j), lengths = self.pairs.T, np.linalg.norm(self.U, axis=1)
+        products = lengths[i] * lengths[j] * norm_above(M)
+        return gamma(4 * self.order + 16) * (products + abs(self.targets))
+
     def gradient(self, M: np.ndarray) -> tuple[np.ndarray, float]:
-        """Return the gradient of f, a symmetric matrix, and how much rounding may be in it."""
+        """Return the gradient of f, a symmetric matrix, and a bound on its rounding error in the spectral norm."""
         i, j = self.pairs.T
         slopes = 2 * self.weights * self.residual(M)
         half = sp.csr_array((slopes, (i, j)), shape=(len(self.U),) * 2)
         G = self.U.T @ (half @ self.U)
         lengths = np.linalg.norm(self.U, axis=1)
-        terms = float(abs(slopes) @ (lengths[i] * lengths[j]))
-        return (G + G.T) / 2, float(np.finfo(float).eps * np.sqrt(len(slopes)) * terms)
+        uncertain = 2 * self.weights * self._rounding_of_residual(M)
+        uncertain += gamma(len(self.U) + terms_per_row(half) + 8) * abs(slopes)
+        return (G + G.T) / 2, dot(uncertain, lengths[i] * lengths[j]).upper * (1 + gamma(4 * self.order + 16))
 
-    def lower_bound(self, M: np.ndarray) -> tuple[float, float, float]:
+    def lower_bound(self, M: np.ndarray) -> tuple[Ball, float, float]:
         """Return a lower bound on the optimum, the least eigenvalue of the gradient G at M, and ⟨G, M⟩.
 
-        M must be positive semidefinite.
+        M may be any symmetric matrix; the nearer to the solution it is, the better is the bound.
         """
         G, rounding = self.gradient(M)
         N = self.U.T @ self.U
-        eigenvalue = float(np.linalg.eigvalsh(G)[0])
-        delta = max(0.0, rounding - eigenvalue) / float(np.linalg.eigvalsh(N)[0])
-        complementarity = float(np.sum(G * M))
-        slack = complementarity + delta * float(np.sum(N * M))
-        return self.misfit(M) - slack - len(self.U) * delta**2 / 4, eigenvalue, complementarity
+        least, least_of_N = least_eigenvalue(G), least_eigenvalue((N + N.T) / 2).lower
+        off = gamma(2 * len(self.U) + 8) * norm_above(self.U) ** 2
+        delta = Ball(max(0.0, rounding - least.lower)) / (Ball(least_of_N) - off).lower
+        complementarity = dot(G, M)
+        slack = complementarity + delta * (dot(N, M) + Ball(0.0, off * norm_above(M)))
+        slack = slack + Ball(0.0, np.sqrt(self.order) * rounding * norm_above(M) * (1 + gamma(8)))
+        bound = self.exact_misfit(M) - slack - len(self.U) * delta * delta / 4
+        return bound, least.value, complementarity.middle
 
     # ------------------------------------------------------------------ as a quadratic
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -84,7 +85,7 @@ class SSKK(LinkedProblem):
         """The sum of eigenvalues it is equal to."""
         said = f"the sum of all eigenvalues of K but the {self.n_clusters} largest"
         return solved_by_eigenvectors(
-            self, Fantope(-self.K, self.n_clusters, float(np.trace(self.K)), self._smallest, said)
+            self, Fantope(-self.K, self.n_clusters, math.fsum(np.diag(self.K)), self._smallest, said)
         )
 
     # ------------------------------------------------------------------ what is given

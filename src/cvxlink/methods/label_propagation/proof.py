@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...certificates.certificate import Certificate
+from ...numerics.rounding import Ball, dot, gamma, norm_above, terms_per_row
 from ...numerics.star_mesh import Mesh
 from .harmonic import Harmonic
 
@@ -16,26 +17,31 @@ def certify_harmonic(program: Harmonic, point: Mapping[str, np.ndarray], duals: 
     """Bound the distance to the solution, and the gap to the optimum, by the residual at unknown points."""
     if program.extension.mesh is not None:
         return _certify_by_elimination(program, point, program.extension.mesh)
-    f, epsilon = point["f"], float(np.finfo(float).eps)
+    f = point["f"]
     kept = program.kept(f)
     unknown, smooth = program.extension.unknown, program.L @ kept
     sizes = abs(program.L) @ abs(kept)  # what a rounding error is relative to
-    terms = np.diff(program.L.indptr)[:, None] + 2  # in a row of the product
-    residual = float(np.linalg.norm(smooth[unknown])) + epsilon * float(np.linalg.norm((terms * sizes)[unknown]))
-    upper = float(np.vdot(kept, smooth))
-    inverse = program.extension.inverse_norm()
-    uncertain = len(kept) * epsilon * float(np.vdot(abs(kept), sizes))
+    share = gamma(2 * terms_per_row(program.L) + 4)
+    residual = Ball(norm_above(smooth[unknown])) + share * norm_above(sizes[unknown])
+    uncertain = share * dot(abs(kept), sizes)
+    upper, inverse = dot(kept, smooth) + Ball(0.0, uncertain.upper), program.extension.inverse_norm()
+    lower = upper - inverse * residual * residual
+    value, distance = program.value(point), inverse * residual + norm_above(kept - f)
+    exact = dot(f, program.L @ f) + Ball(0.0, share * dot(abs(f), abs(program.L) @ abs(f)).upper)
     return Certificate(
-        program.value(point),
+        value,
         program.violations(point),
-        lower_bound=max(upper - inverse * residual**2 - uncertain, 0.0),
-        upper_bound=upper,
-        basis="value − ‖L_uu⁻¹‖ ‖(Lf)_u‖², with the norm of the inverse bounded by a positive vector",
+        lower_bound=lower.lower if np.isfinite(lower.lower) else None,
+        upper_bound=upper.upper,
+        basis="value − ‖L_uu⁻¹‖ ‖(Lf)_u‖², with the norm of the inverse bounded by a positive vector"
+        if np.isfinite(lower.lower)
+        else "L_uu is singular up to rounding",
         conditions={
-            "norm of (Lf)_u: how far values at unknown points are from the means of their neighbours": residual
+            "norm of (Lf)_u: how far values at unknown points are from the means of their neighbours": residual.upper
         },
-        distance=inverse * residual + float(np.linalg.norm(kept - f)),
+        distance=distance.upper,
         norm=max(float(np.linalg.norm(kept)), 1e-300),
+        rounding=max((exact - value).magnitude, upper.radius, lower.radius),
     )
 
 

@@ -18,6 +18,7 @@ import scipy.sparse as sp
 
 from ...numerics.eigenpairs import InOrder
 from ...numerics.matrices import as_dense
+from ...numerics.rounding import Ball, dot, gamma, norm_above
 from ..shared.springs import Springs
 
 # Below this share of the largest value the result of conjugate gradients is noise.
@@ -75,17 +76,21 @@ class Smoothing(Springs):
 
     def value(self, point: Mapping[str, np.ndarray]) -> float:
         """Return the objective."""
-        return self.residual(point["f"])[1]
+        return self.residual(point["f"])[1].middle
 
     def violations(self, point: Mapping[str, np.ndarray]) -> dict[str, float]:
         """Return nothing: there are no constraints to violate."""
         return {}
 
-    def residual(self, F: np.ndarray) -> tuple[float, float]:
-        """Return the norm of the gradient of the objective at F, and the objective."""
+    def residual(self, F: np.ndarray) -> tuple[float, Ball]:
+        """Return the norm of the gradient of the objective at F, rounded up, and the objective."""
         smooth, difference = self.L @ F, F - as_dense(self.Y)
-        value = self.mu * float(np.vdot(difference, difference)) + float(np.vdot(F, smooth))
-        return 2 * float(np.linalg.norm(self.mu * difference + smooth)), value
+        value = self.mu * dot(difference, difference) * Ball(1.0, gamma(4)) + dot(F, smooth)
+        return 2 * norm_above(self.mu * difference + smooth), value
+
+    def curvature(self, loss: float) -> float:
+        """Return a lower bound on the curvature, if no eigenvalue of L is below −loss."""
+        return (2 * (Ball(self.mu) - loss)).lower
 
     @property
     def amplification(self) -> float:

@@ -20,6 +20,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...numerics.eigenpairs import norm_bound
+from ...numerics.rounding import Ball, dot, gamma, norm_above
 
 # Above this share of nonzero entries a dense product is faster.
 DENSE_IS_FASTER = 0.05
@@ -106,28 +107,32 @@ class Lyapunov:
 
     def value(self, point: Mapping[str, np.ndarray]) -> float:
         """Return the objective."""
-        return self.residual(point["F"])[1]
+        return self.residual(point["F"])[1].middle
 
     def violations(self, point: Mapping[str, np.ndarray]) -> dict[str, float]:
         """Return nothing: there are no constraints to violate."""
         return {}
 
-    def residual(self, F: np.ndarray) -> tuple[float, float]:
-        """Return the norm of the gradient of the objective at F, and the objective.
+    def residual(self, F: np.ndarray) -> tuple[float, Ball]:
+        """Return the norm of the gradient of the objective at F, rounded up, and the objective.
 
         Some rows at a time: beside F only LF is held, and FL where F is not symmetric.
         """
         left, right = self._both_sides(F)
-        square = fit = smoothness = 0.0
+        norms, fit, smoothness = [], Ball(0.0), Ball(0.0)
         for rows in chunks(self.n):
             smooth = left[rows] + right[rows]
             difference = F[rows] - self.Y[rows].toarray()
-            smoothness += float(np.vdot(F[rows], smooth))
-            fit += float(np.vdot(difference, difference))
+            smoothness = smoothness + dot(F[rows], smooth)
+            fit = fit + dot(difference, difference)
             difference *= 2 * self.mu
             difference += smooth
-            square += float(np.vdot(difference, difference))
-        return float(np.sqrt(square)), self.mu * fit + smoothness / 2
+            norms.append(norm_above(difference))
+        return norm_above(norms), self.mu * fit * Ball(1.0, gamma(4)) + smoothness / 2
+
+    def curvature(self, loss: float) -> float:
+        """Return a lower bound on the curvature, if no eigenvalue of L is below −loss."""
+        return (2 * (Ball(self.mu) - loss)).lower
 
 
 def chunks(n: int) -> Iterator[slice]:

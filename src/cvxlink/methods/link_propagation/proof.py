@@ -53,4 +53,6 @@ def _certify_products(program: Lyapunov | TwoSided, F: PropagatedLinks) -> Certi
         conditions={f"norm of the gradient {program.gradient}, at most": residual},
         distance=residual / (2 * program.mu),
         norm=max(norm, 1e-300),
+        rounding=uncertain,
+        rounding_is_proven=False,
     )

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from ...numerics.matrices import as_dense
+from ...numerics.rounding import Ball, dot, gamma, norm_above
 from ..shared.springs import Springs
 
 
@@ -34,18 +35,23 @@ class TwoSided(Springs):
 
     def value(self, point: Mapping[str, np.ndarray]) -> float:
         """Return the objective."""
-        return self.residual(point["F"])[1]
+        return self.residual(point["F"])[1].middle
 
     def violations(self, point: Mapping[str, np.ndarray]) -> dict[str, float]:
         """Return nothing: there are no constraints to violate."""
         return {}
 
-    def residual(self, F: np.ndarray) -> tuple[float, float]:
-        """Return the norm of the gradient of the objective at F, and the objective."""
+    def residual(self, F: np.ndarray) -> tuple[float, Ball]:
+        """Return the norm of the gradient of the objective at F, rounded up, and the objective."""
         left, difference = self.L @ F, F - as_dense(self.Y)
         both = left + (self.L @ F.T).T + (self.L @ left.T).T / self.mu
-        value = self.mu * float(np.vdot(difference, difference)) + float(np.vdot(F, both))
-        return 2 * float(np.linalg.norm(self.mu * difference + both)), value
+        value = self.mu * dot(difference, difference) * Ball(1.0, gamma(4)) + dot(F, both)
+        return 2 * norm_above(self.mu * difference + both), value
+
+    def curvature(self, loss: float) -> float:
+        """Return a lower bound on the curvature, if no eigenvalue of L is below −loss."""
+        left = max(0.0, (Ball(self.mu) - loss).lower)
+        return (2 * Ball(left) * left / self.mu).lower
 
     @property
     def high(self) -> float:

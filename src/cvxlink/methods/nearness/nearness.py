@@ -31,7 +31,7 @@ import scipy.linalg
 import scipy.sparse as sp
 from numpy.linalg import cholesky
 
-EPSILON = float(np.finfo(float).eps)
+from ...numerics.rounding import Ball, dot, gamma
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,24 +86,36 @@ class Nearness:
         half = scipy.linalg.solve_triangular(T, scaled.T, lower=True, check_finite=False)
         return self.prior - half.T @ half
 
-    def bound(self, multipliers: np.ndarray) -> float:
-        """Return a lower bound on the optimum, for any multipliers; −∞ where rounding leaves none."""
+    def bound(self, multipliers: np.ndarray) -> Ball:
+        """Return a lower bound on the optimum, for any multipliers, with an estimate of its rounding error."""
         try:
             V, logarithm = shrunk(self.R, multipliers)
         except np.linalg.LinAlgError:
-            return -np.inf
-        cost = 0.0 if self.bounds is None else float(self.bounds @ multipliers)
+            return Ball(np.nan, np.inf)
+        cost = Ball(0.0) if self.bounds is None else dot(self.bounds, multipliers)
         # What rounding in R does: log det(I + ΛG) changes by tr((I + ΛG)⁻¹Λ ΔG), and the diagonal of (I + ΛG)⁻¹Λ is
         # λ(1 − λh).
         changed = multipliers * np.clip(1 - multipliers * (V**2).sum(axis=0), 0, 1)
-        rounding = float(np.diag(self.prior).max(initial=0)) * float(changed.sum()) * np.sqrt(self.n)
-        return self.n + logarithm - cost - 4 * EPSILON * (rounding + logarithm + cost)
+        rounding = 4 * float(np.diag(self.prior).max(initial=0)) * float(changed.sum())
+        return self.n + Ball(logarithm, gamma(self.n + 8) * (rounding + 2 * abs(logarithm))) - cost
 
-    def rounding(self, eigenvalues: np.ndarray) -> float:
-        """Return a bound on the rounding error of the value at a kernel with these eigenvalues."""
+    def rounding(self, kernel: np.ndarray, eigenvalues: np.ndarray) -> float:
+        """Return an estimate of the rounding error of the value at a kernel with these eigenvalues.
+
+        To the first order: a change ΔK of a kernel changes log det K by ⟨K⁻¹, ΔK⟩, and solving CX = B for a triangular
+        C changes X by at most γ|C⁻¹||C||X|.
+        """
         if eigenvalues[0] <= 0:
             return np.inf
-        return EPSILON * float(np.sqrt(self.n)) * float(np.diag(self.prior).max()) * float((1 / eigenvalues).sum())
+        X, C, inverse = self._whitened(cholesky(kernel)), self.prior_factor, self._whitened(np.eye(self.n))
+        solved = float((abs(X) * (abs(inverse) @ (abs(C) @ abs(X)))).sum())
+        largest = max(float(np.diag(self.prior).max()), float(np.diag(kernel).max()))
+        determinants = largest * (float((1 / eigenvalues).sum()) + float((inverse**2).sum()))
+        return gamma(self.n + 8) * (determinants + 4 * solved)
+
+    def _whitened(self, columns: np.ndarray) -> np.ndarray:
+        """Return C⁻¹ times columns, for K = CCᵀ."""
+        return scipy.linalg.solve_triangular(self.prior_factor, columns, lower=True, check_finite=False)
 
     def value(self, point: Mapping[str, np.ndarray]) -> float:
         """Return the objective."""
@@ -125,7 +137,7 @@ class Nearness:
         C = self.prior_factor
         divergence = -2 * float(np.log(np.diag(own) / np.diag(C)).sum())
         # tr(K⁻¹K̄) = ‖C⁻¹C̄‖² for factors of both: a sum of squares.
-        divergence += float((scipy.linalg.solve_triangular(C, own, lower=True, check_finite=False) ** 2).sum())
+        divergence += float((self._whitened(own) ** 2).sum())
         penalty = 0.0 if self.weights is None else float(self.weights @ self.squared_lengths(kernel))
         return divergence + penalty
 

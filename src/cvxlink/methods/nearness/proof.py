@@ -9,6 +9,7 @@ import numpy as np
 
 from ...certificates.certificate import Certificate
 from ...errors import InvalidInput
+from ...numerics.rounding import Ball, gamma
 from ...numerics.threads import threads_for
 from .nearness import Nearness
 
@@ -37,9 +38,13 @@ def certify_nearness(program: Nearness, point: Mapping[str, np.ndarray], duals: 
             basis = "dual value n + log det(I + Λ^½GΛ^½) − aᵀλ"
             if multipliers is not None:
                 conditions["complementarity Σ λ(a − uᵀKu)"] = float(-multipliers @ excess)
-        upper += program.rounding(eigenvalues)
-        lower = None if multipliers is None else program.bound(multipliers)
-    if lower is None or not np.isfinite(lower):
+        rounding = (
+            np.inf if np.isinf(value) else program.rounding(K, eigenvalues) + gamma(2 * program.n + 16) * abs(value)
+        )
+        upper += rounding
+        bound = Ball(np.nan, np.inf) if multipliers is None else program.bound(multipliers)
+    lower: float | None = bound.lower
+    if not np.isfinite(bound.lower):
         lower, basis = None, "there are no multipliers" if multipliers is None else "the multipliers are too large"
     return Certificate(
         value,
@@ -50,6 +55,8 @@ def certify_nearness(program: Nearness, point: Mapping[str, np.ndarray], duals: 
         basis=basis,
         conditions=conditions,
         scale=scale,
+        rounding=rounding if lower is None else max(rounding, bound.radius),
+        rounding_is_proven=False,
     )
 
 

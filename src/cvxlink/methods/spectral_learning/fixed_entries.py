@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ...numerics.rounding import Ball, dot, gamma
+
 
 @dataclass(frozen=True, eq=False)
 class FixedEntries:
@@ -47,10 +49,16 @@ class FixedEntries:
 
     def cost(self, A: np.ndarray) -> float:
         """Return ‖A − W‖²."""
-        difference = A - self.W.toarray()
-        return float(np.vdot(difference, difference))
+        return self.exact_cost(A).middle
 
-    def least(self) -> float:
+    def exact_cost(self, A: np.ndarray) -> Ball:
+        """Return ‖A − W‖², a sum of squares of differences that are each rounded once."""
+        difference = A - self.W.toarray()
+        return dot(difference, difference) * Ball(1.0, gamma(4))
+
+    def least(self) -> Ball:
         """Return the optimum."""
         groups = [(pairs.T, entry) for pairs, entry in self.given.values() if len(pairs)]
-        return 2 * float(sum(((entry - np.asarray(self.W[i, j])) ** 2).sum() for (i, j), entry in groups))
+        given = [np.ravel(entry - np.asarray(self.W[i, j])) for (i, j), entry in groups]
+        difference = np.concatenate(given or [np.zeros(0)])
+        return 2 * dot(difference, difference) * Ball(1.0, gamma(4))

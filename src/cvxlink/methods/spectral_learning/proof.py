@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...certificates import Certificate
+from ...numerics.rounding import gamma, norm_above
 from .fixed_entries import FixedEntries
 
 
@@ -16,12 +17,14 @@ def certify_fixed_entries(
 ) -> Certificate:
     """Compare with what the given entries cost alone, and with the solution, which is known."""
     A, least = point["A"], program.least()
+    value, upper = program.exact_cost(A), program.exact_cost(program.replaced((A + A.T) / 2))
     return Certificate(
-        program.value(point),
+        value.middle,
         {**program.violations(point), "A domain": float(abs(A - A.T).max())},
-        upper_bound=program.cost(program.replaced((A + A.T) / 2)),
-        lower_bound=least - 4 * float(np.finfo(float).eps) * len(A) * least,
+        upper_bound=upper.upper,
+        lower_bound=least.lower,
         basis="what the given entries cost, whatever the others are",
-        distance=float(np.linalg.norm(A - program.solution().toarray())),
+        distance=norm_above(A - program.solution().toarray()) * (1 + gamma(2)),
         norm=max(float(np.linalg.norm(A)), 1e-300),
+        rounding=max(value.radius, upper.radius, least.radius),
     )
