@@ -44,7 +44,7 @@ def test_multipliers_of_1e16_that_cancel_prove_nothing_false():
     assert fooled  # otherwise these instances would be too easy
 
 
-@pytest.mark.parametrize("size", [1e-300, 1e-150, 1e-8, 1.0, 1e8, 1e150])
+@pytest.mark.parametrize("size", [1e-300, 1e-140, 1e-8, 1.0, 1e8, 1e140])
 def test_a_known_optimum_is_never_outside_the_bounds(size):
     # Triangle, two corners apart: the optimum is 6 − 2√2 times the weights, which no floating-point number is.
     W = size * (np.ones((3, 3)) - np.eye(3))
@@ -100,13 +100,13 @@ def test_tight_blocks_do_not_drown_the_edges_that_leave_them(inside):
 
 
 @pytest.mark.parametrize("mu", [1e-12, 1e-6, 1.0, 1e6])
-@pytest.mark.parametrize("size", [1e-150, 1e-9, 1e9, 1e140])
+@pytest.mark.parametrize("size", [1e-140, 1e-9, 1e9, 1e140])
 def test_faint_springs_and_extreme_weights(mu, size):
     W = size * np.array([[0, 1, 0, 2], [1, 0, 3, 0], [0, 3, 0, 1e-7], [2, 0, 1e-7, 0]])
     graph, links = cl.Graph.from_affinity(W), cl.Links(4, must=[(0, 1)], cannot=[(1, 2)])
     problem = cl.SRCP(graph, links, normalized=False, mu=mu)
     L, Y, strength = hp.exact(graph.laplacian(False)), hp.exact(links.matrix), mp.mpf(mu)
-    with mp.workdps(400):  # what is lost of 1 when it spreads along 1e-150
+    with mp.workdps(400):  # what is lost of 1 when it spreads along 1e-140
         optimum = hp.spread_links(L, Y, mu, lambda x, y: 2 * strength / (2 * strength + x + y))
     for F in (np.zeros((4, 4)), links.matrix.toarray(), problem.solve(strict=False, route="eigen").values["F"]):
         certificate = cl.certify(problem, {"F": F})
@@ -116,7 +116,7 @@ def test_faint_springs_and_extreme_weights(mu, size):
         assert abs(mp.mpf(certificate.value) - value) <= mp.mpf(certificate.rounding)
 
 
-@pytest.mark.parametrize("size", [1e-150, 1.0, 1e120])
+@pytest.mark.parametrize("size", [1e-140, 1.0, 1e120])
 def test_harmonic_values_between_weights_of_many_sizes(size):
     rng = np.random.default_rng(0)
     for _ in range(10):

@@ -267,9 +267,9 @@ class Face:
         For any Q that is the identity on the kept points, it is lower by :math:`R^\top C_{uu}^{-1} R`, where R has the
         rows of :math:`CQ` at the other points: zero, if Q were exact.
         """
-        extension, C = self.original.extension, abs(self.original.C)
-        if self.seed is self.original or extension.mesh is not None:
+        if self.seed is self.original or self.original.extension.mesh is not None:
             return 0.0
+        extension, C = self.original.extension, abs(self.original.C)
         Q, unknown = extension.matrix, extension.unknown
         rounding = gamma(2 * terms_per_row(C) + 4) * row_sums_above(C) * norm_above(Q)
         norm = Ball(norm_above(self.original.C[unknown] @ Q)) + rounding
