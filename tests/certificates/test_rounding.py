@@ -137,3 +137,12 @@ def test_a_certificate_says_what_rounding_can_change(small_pcp):
     assert f"rounding       {certificate.rounding:.1e}   included in the bounds" in str(certificate)
     noisy = cl.MinKL(cl.Graph.rbf(np.arange(4.0)[:, None], 1.0).kernel(), cl.Links(4, must=[(0, 1)]), must_noise=0.5)
     assert "the bounds hold up to that much" in str(noisy.solve().certificate)
+
+
+def test_numbers_that_overflow_prove_nothing(small_pcp):
+    problem = cl.CCSR(small_pcp.graph, small_pcp.links, order=3)
+    for number in (1e308, np.inf, np.nan):
+        M = np.eye(3)
+        M[0, 1] = M[1, 0] = number
+        certificate = cl.certify(problem, {"M": M})
+        assert certificate.lower_bound is None and certificate.upper_bound is None and not certificate.holds(1.0)

@@ -30,7 +30,9 @@ from .violations import LARGEST_COMPARED, SAME_NUMBER, checked_point, violations
 
 # The variables of CVXPY hold one value each, whichever thread asks.
 ONE_AT_A_TIME = RLock()
-NOT_FINITE = "the point contains NaN or infinity"
+# Sums of two larger numbers may overflow.
+LARGEST_NUMBER = 1e300
+NOT_FINITE = "the point contains NaN or infinity, or numbers beyond 1e300"
 
 
 def certify_program(program: Program, values: Mapping[str, Any], duals: Mapping[str, Any] | None = None) -> Certificate:
@@ -157,7 +159,8 @@ def _nothing_proven(program: Program) -> Certificate:
 
 def _is_finite(point: Mapping[str, Any]) -> bool:
     parts = [part for v in point.values() for part in _parts(v)]
-    return all(np.isfinite(part.data if sp.issparse(part) else part).all() for part in parts)
+    arrays = [np.asarray(part.data if sp.issparse(part) else part) for part in parts]
+    return all(bool((abs(array) <= LARGEST_NUMBER).all()) for array in arrays)  # NaN is not
 
 
 def _parts(value: Any) -> tuple[Any, ...]:

@@ -113,7 +113,10 @@ def _least_by_cholesky(dense: np.ndarray) -> Least:
     if not n or not np.isfinite(symmetric).all():
         return Least(-np.inf if n else 0.0, 0.0)
     halved = 0.0 if np.array_equal(dense, dense.T) else UNIT * row_sums_above(symmetric)
-    eigenvalues = np.linalg.eigvalsh(symmetric)
+    try:
+        eigenvalues = np.linalg.eigvalsh(symmetric)
+    except np.linalg.LinAlgError:
+        return Least(-np.inf, 0.0)
     least, size = float(eigenvalues[0]), float(abs(eigenvalues).max())
     margin = 2 * gamma(n) * size + SMALLEST
     while margin <= 4 * size:
