@@ -104,12 +104,15 @@ def test_references_hold_and_a_wrong_one_is_found_out(tmp_path):
     assert "the optimum is at most 0.5" in library.prove("kp_path", tmp_path).words
     changed(tmp_path, "kp_path", ("value = 0.5", "value = 0.499999"))
     assert "the optimum is at least 0.49999999" in library.prove("kp_path", tmp_path).words
-    # A wrong optimum of a problem without bounds is contradicted by the solvers.
+    # A wrong optimum of a maximisation is contradicted as well, beyond its tolerance and within.
     changed(tmp_path, "improved_order_iris", ("value = 1.69", "value = 1.70"))
     assert "reference says 1.70" in library.prove("improved_order_iris", tmp_path).words
-    # And one that the named solvers do not agree on does not hold either: a first-order method has no nine digits.
-    changed(tmp_path, "improved_order_iris", ("tolerance = 1e-05", "tolerance = 1e-11"))
-    assert "SCS finds 1.69" in library.prove("improved_order_iris", tmp_path).words
+    changed(tmp_path, "improved_order_iris", ("value = 1.69187366", "value = 1.69187866"))
+    assert "the optimum is at most 1.69187366" in library.prove("improved_order_iris", tmp_path).words
+    # And one that a named solver does not find does not hold either: OSQP has no second-order cones.
+    changed(tmp_path, "improved_order_iris", ('"SCS"', '"OSQP"'))
+    verdict = library.prove("improved_order_iris", tmp_path)
+    assert not verdict.holds and "OSQP" in verdict.words
 
 
 BROKEN = {
