@@ -76,9 +76,9 @@ def two_moons(n: int = 200, noise: float = 0.08, random_state: Any = None) -> Da
 
 def blobs(n: int = 150, n_classes: int = 3, spread: float = 1.0, dimension: int = 2, random_state: Any = None) -> Data:
     """Gaussian clouds, one per class."""
-    as_count(n_classes, "n_classes", 1, as_count(n, "n", 1, MOST_POINTS))
+    n, n_classes = as_count(n, "n", 1, MOST_POINTS), as_count(n_classes, "n_classes", 1, MOST_POINTS)
     return sklearn_datasets.make_blobs(
-        as_count(n, "n", 1, MOST_POINTS),
+        n,
         n_features=as_count(dimension, "dimension", 1, MOST_ENTRIES // max(n, n_classes)),
         centers=n_classes,
         cluster_std=_noise(spread, "spread"),

@@ -35,6 +35,7 @@ LONGEST_MESSAGE = 1000
 
 # Errors that are about the outcome, not about an argument: the arguments may be right one by one.
 OUTCOMES = (
+    cl.InconsistentLinks,
     cl.InfeasibleProblem,
     cl.InvalidProblem,
     cl.ReductionRefused,
@@ -47,8 +48,8 @@ OUTCOMES = (
 DOCUMENTED: dict[str, tuple[type[Exception], ...]] = {
     "ConstrainedClustering": (ValueError, TypeError, NotFittedError),
 }
-# A formulation hands its variables on to terms, which call them by names of their own.
-ALSO_CALLED: dict[str, tuple[str, ...]] = {"A": ("F", "K"), "X": ("K",), "f": ("F",), "M": ("K",)}
+# A formulation hands its variables on to terms, which call them by names of their own; a Laplacian is a graph.
+ALSO_CALLED: dict[str, tuple[str, ...]] = {"L": ("graph",), "A": ("F", "K"), "X": ("K",), "f": ("F",), "M": ("K",)}
 # Not wrong at all, and documented to take a second or two for every installed solver.
 RIGHT_AND_SLOW = {("solvers", "check", "True"), ("solvers", "check", "np.True_")}
 

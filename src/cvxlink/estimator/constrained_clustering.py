@@ -400,13 +400,13 @@ def _has_steps(problem: Problem, algorithm: dict[str, Any]) -> bool:
 
 
 def _checked_by_sklearn(check: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
-    """Let scikit-learn check the points; its errors become InvalidInput, with the same message."""
+    """Let scikit-learn check the points; its errors become InvalidInput, with the same words."""
     *first, X = arguments
     X = real_array(X, "X") if np.ma.isMaskedArray(X) else X  # scikit-learn would look behind the mask
     try:
         return check(*first, X, **options)
     except ValueError as error:
-        raise InvalidInput(str(error), "X") from error
+        raise InvalidInput(" ".join(str(error).split()), "X") from error
     except TypeError:  # scikit-learn's tests ask for this one where X is sparse
         raise
     except Exception as error:  # reading objects runs their code, which may raise anything

@@ -47,7 +47,10 @@ def stationarity(f: Any, within: Any, into: Any, null: np.ndarray | None = None)
     if max(abs(columns).max(), 1 / abs(columns).max(axis=0).min()) > LARGEST_COORDINATE:
         raise InvalidInput(f"f has columns beyond {LARGEST_COORDINATE:g} in size; rescale it", "f")
     n = len(columns)
-    within, into = (as_matrix(matrix, name, (n, n)) for matrix, name in ((within, "within"), (into, "into")))
+    within, into = (
+        as_matrix(matrix, name, (n, n), because=f"f has {n} rows")
+        for matrix, name in ((within, "within"), (into, "into"))
+    )
     for matrix, name in ((within, "within"), (into, "into")):
         if norm_bound(matrix) > LARGEST_COORDINATE:
             raise InvalidInput(f"{name} has entries beyond {LARGEST_COORDINATE:g}; rescale it", name)

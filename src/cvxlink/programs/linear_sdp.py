@@ -16,7 +16,7 @@ from ..errors import InvalidInput
 from ..model.declared import Declaration, Sizes
 from ..model.linear_maps import LinearMap, at_places, inner_product
 from ..numerics.arguments import as_mapping
-from ..numerics.checks import as_matrix, as_number, as_numbers_of_points, as_square, real_array
+from ..numerics.checks import LARGEST_COORDINATE, as_matrix, as_number, as_numbers_of_points, as_square, real_array
 from ..numerics.harmonic import HarmonicExtension
 from ..numerics.least_eigenvalue import least_eigenvalue
 from ..numerics.matrices import Congruence, Matrix, as_dense, entries, inner
@@ -318,7 +318,10 @@ class LinearSDP(Program):
     def violations(self, K: Matrix) -> dict[str, float]:
         """Return the largest violation of each group of rows, and of K ⪰ 0: max(0, −λ_min(K))."""
         rows = {name: float(abs(part).max(initial=0.0)) for name, part in self.split(self.residual(K)).items()}
-        return {**rows, self.cone: max(0.0, -least_eigenvalue(self._matrix(K))[0])}
+        K = self._matrix(K)
+        if not isinstance(K, Congruence) and not abs(K).max() <= LARGEST_COORDINATE:
+            raise InvalidInput.about("K", f"must have finite entries of at most {LARGEST_COORDINATE:g}")
+        return {**rows, self.cone: max(0.0, -least_eigenvalue(K)[0])}
 
     def rows_of(self, K: Matrix | sp.csr_array) -> np.ndarray:
         """Return ⟨A_r, K⟩ for all rows."""
