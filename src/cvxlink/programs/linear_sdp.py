@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from ..errors import InvalidInput
 from ..model.declared import Declaration, Sizes
 from ..model.linear_maps import LinearMap, at_places, inner_product
-from ..numerics.arguments import as_mapping
+from ..numerics.arguments import as_mapping, shown
 from ..numerics.checks import LARGEST_COORDINATE, as_matrix, as_number, as_numbers_of_points, as_square, real_array
 from ..numerics.harmonic import HarmonicExtension
 from ..numerics.least_eigenvalue import least_eigenvalue
@@ -345,18 +345,15 @@ class LinearSDP(Program):
 
     def _one_per_row(self, numbers: Any, name: str) -> np.ndarray:
         """Return one number per row."""
-        if type(numbers) is not np.ndarray or numbers.shape != self.b.shape or not _is_plain(numbers):
+        if not _is_plain(numbers) or sp.issparse(numbers):
             numbers = real_array(numbers, name)
-            if numbers.shape != self.b.shape:
-                raise InvalidInput.about(
-                    name, f"must have one number for each of the {len(self.b)} rows; its shape is {numbers.shape}"
-                )
+        if numbers.shape != self.b.shape:
+            raise InvalidInput.about(name, f"must have {len(self.b)} numbers, one per row, not {numbers.shape}")
         return numbers
 
     def _matrix(self, K: Any) -> Any:
         """Return a matrix of order n: an array, a sparse matrix or a product."""
-        plain = type(K) is np.ndarray or isinstance(K, sp.csr_array)
-        if not isinstance(K, Congruence) and not (plain and _is_plain(K)):
+        if not isinstance(K, Congruence) and not _is_plain(K):
             K = as_matrix(K, "K", (self.n, self.n))
         if K.shape != (self.n, self.n):
             raise InvalidInput.about("K", f"must have the shape {(self.n, self.n)}, not {K.shape}")
@@ -369,17 +366,19 @@ class LinearSDP(Program):
 
 
 def _is_plain(array: Any) -> bool:
-    return array.dtype.kind in "biu" or array.dtype == float
+    known = type(array) is np.ndarray or isinstance(array, sp.csr_array)
+    return known and (array.dtype.kind in "biu" or array.dtype == float)
 
 
 def _fixed(entries: Any, n: int) -> dict[str, tuple[np.ndarray, float]]:
     """Return pairs of points and their value by name."""
     found = {}
     for name, entry in as_mapping(entries, "entries", "pairs (i, j) and their value by name").items():
-        if not isinstance(entry, tuple | list) or len(entry) != 2:
-            raise InvalidInput.about("entries", f"must have pairs (i, j) and their value for {name!r}")
-        pairs = as_numbers_of_points(entry[0], n, "entries").reshape(-1, 2)
-        found[name] = pairs, as_number(entry[1], "entries")
+        pairs, value = entry if isinstance(entry, tuple | list) and len(entry) == 2 else (None, None)
+        where = as_numbers_of_points(pairs, n, "entries")
+        if where.size and where.shape[1:] != (2,):
+            raise InvalidInput.about("entries", f"must have pairs (i, j) and their value for {shown(name)}")
+        found[name] = where.reshape(-1, 2), as_number(value, "entries")
     return found
 
 
