@@ -43,6 +43,8 @@ def load(name: str, **parameters: Any) -> Data:
         For a generated data set, the parameters of its function: ``load("blobs", n=90, random_state=1)``.
     """
     key = as_text(name, "name").lower()
+    if key not in names():
+        raise InvalidInput(f"there is no data set {shown(name)}; there are: {', '.join(names())}", "name")
     if key in GENERATED:
         try:
             return GENERATED[key](**parameters)
@@ -54,9 +56,7 @@ def load(name: str, **parameters: Any) -> Data:
         raise InvalidInput(f"the data set {name!r} takes no parameters; only generated data sets do")
     if key in BUNDLED:
         return BUNDLED[key](return_X_y=True)
-    if key in ELSEWHERE:
-        return _fetch(key, ELSEWHERE[key])
-    raise InvalidInput(f"there is no data set {shown(name)}; there are: {', '.join(names())}", "name")
+    return _fetch(key, ELSEWHERE[key])
 
 
 def names() -> list[str]:

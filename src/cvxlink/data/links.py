@@ -115,7 +115,12 @@ class Links:
         if n_links is not None:
             members = np.flatnonzero(is_known(y))
             total = len(members) * (len(members) - 1) // 2
-            n_links = as_count(n_links, "n_links", 0, total)
+            n_links = as_count(n_links, "n_links", 0)
+            if n_links > total:
+                known = f"{len(members)} points with known labels in y"
+                raise InvalidInput.about(
+                    "n_links", f"must be between 0 and {total}, as there are {known}, not {shown(n_links)}"
+                )
             drawn = rng.choice(total, size=n_links, replace=False)
             return cls._from_pairs(y, members[_unrank_pairs(drawn)])
         r = as_count(per_class, "per_class", 0)
@@ -151,7 +156,8 @@ class Links:
         try:
             return cls(*content)
         except InvalidInput as error:
-            raise InvalidInput(f"{path}: {error}", "path") from error
+            counted = "" if n is None else f" (n is {n})"
+            raise InvalidInput(f"{path}: {error}{counted}", "path") from error
 
     @classmethod
     def from_table(cls, table: Any, n: int) -> Links:

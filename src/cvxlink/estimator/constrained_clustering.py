@@ -336,7 +336,8 @@ class ConstrainedClustering(ClusterMixin, BaseEstimator):
         """
         check_is_fitted(self)
         points = _checked_by_sklearn(validate_data, self, X, reset=False, **{**self._input, "ensure_min_samples": 1})
-        return predict_alone(self.solution_, points, None if self._way == "argmax" else self.labels_)
+        with argument_names({"X_new": "X"}):
+            return predict_alone(self.solution_, points, None if self._way == "argmax" else self.labels_)
 
     def _why_no_prediction(self) -> str:
         """Return why the problem that was solved, or the chosen method, has no ``predict``; or ""."""

@@ -121,7 +121,7 @@ def _require_shape(
         raise InvalidInput(f"{name} must be {what} of {sizes}{why}; its shape is {found}", argument or name)
 
 
-def as_numbers_of_points(values: Any, n: int, name: str) -> np.ndarray:
+def as_numbers_of_points(values: Any, n: int, name: str, because: str = "") -> np.ndarray:
     """Return numbers of points, 0 … n − 1, as an array of any shape."""
     try:
         array = np.asarray(values)
@@ -130,8 +130,17 @@ def as_numbers_of_points(values: Any, n: int, name: str) -> np.ndarray:
     except Exception:  # reading objects runs their code
         good = False
     if not good:
-        raise InvalidInput.about(name, f"must be numbers of points, from 0 to {n - 1}, not {shown(values)}")
+        why = f" (because {because})" if because else ""
+        raise InvalidInput.about(name, f"must be numbers of points, from 0 to {n - 1}{why}, not {shown(values)}")
     return array.astype(int)
+
+
+def as_pairs_of_points(values: Any, n: int, name: str, because: str = "") -> np.ndarray:
+    """Return pairs of numbers of points, one pair per row."""
+    pairs = as_numbers_of_points(values, n, name, because)
+    if pairs.size and pairs.shape[1:] != (2,):
+        raise InvalidInput.about(name, f"must be pairs (i, j) of numbers of points; its shape is {pairs.shape}")
+    return pairs.reshape(-1, 2)
 
 
 def as_kernel(values: Any, n: int, argument: str = "kernel") -> np.ndarray:

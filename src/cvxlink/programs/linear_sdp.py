@@ -15,8 +15,8 @@ import scipy.sparse as sp
 from ..errors import InvalidInput
 from ..model.declared import Declaration, Sizes
 from ..model.linear_maps import LinearMap, at_places, inner_product
-from ..numerics.arguments import as_mapping, shown
-from ..numerics.checks import LARGEST_COORDINATE, as_matrix, as_number, as_numbers_of_points, as_square, real_array
+from ..numerics.arguments import as_mapping
+from ..numerics.checks import LARGEST_COORDINATE, as_matrix, as_number, as_pairs_of_points, as_square, real_array
 from ..numerics.harmonic import HarmonicExtension
 from ..numerics.least_eigenvalue import least_eigenvalue
 from ..numerics.matrices import Congruence, Matrix, as_dense, entries, inner
@@ -318,8 +318,7 @@ class LinearSDP(Program):
     def violations(self, K: Matrix) -> dict[str, float]:
         """Return the largest violation of each group of rows, and of K ⪰ 0: max(0, −λ_min(K))."""
         rows = {name: float(abs(part).max(initial=0.0)) for name, part in self.split(self.residual(K)).items()}
-        K = self._matrix(K)
-        if not isinstance(K, Congruence) and not abs(K).max() <= LARGEST_COORDINATE:
+        if not isinstance(K := self._matrix(K), Congruence) and not abs(K).max() <= LARGEST_COORDINATE:
             raise InvalidInput.about("K", f"must have finite entries of at most {LARGEST_COORDINATE:g}")
         return {**rows, self.cone: max(0.0, -least_eigenvalue(K)[0])}
 
@@ -372,13 +371,10 @@ def _is_plain(array: Any) -> bool:
 
 def _fixed(entries: Any, n: int) -> dict[str, tuple[np.ndarray, float]]:
     """Return pairs of points and their value by name."""
-    found = {}
-    for name, entry in as_mapping(entries, "entries", "pairs (i, j) and their value by name").items():
+    found, wanted = {}, "pairs (i, j) and their value by name"
+    for name, entry in as_mapping(entries, "entries", wanted).items():
         pairs, value = entry if isinstance(entry, tuple | list) and len(entry) == 2 else (None, None)
-        where = as_numbers_of_points(pairs, n, "entries")
-        if where.size and where.shape[1:] != (2,):
-            raise InvalidInput.about("entries", f"must have pairs (i, j) and their value for {shown(name)}")
-        found[name] = where.reshape(-1, 2), as_number(value, "entries")
+        found[name] = as_pairs_of_points(pairs, n, "entries"), as_number(value, "entries")
     return found
 
 
