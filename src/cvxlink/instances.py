@@ -23,7 +23,7 @@ from .engine.problem import Problem
 from .engine.solution import Solution
 from .errors import CvxlinkError, InvalidFile, InvalidInput
 from .model.tables import Table
-from .numerics.arguments import as_path, as_text, shown
+from .numerics.arguments import as_path, as_text, printable, shown
 from .numerics.checks import as_positive, as_real
 
 # By how much a certified bound may miss the reference because of rounding, relative to 1 + |value|.
@@ -123,7 +123,7 @@ class Instance:
         try:
             content = tomllib.loads(path.read_text(encoding="utf-8"))
         except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
-            raise InvalidFile(f"{path.name} cannot be read: {error}") from error
+            raise InvalidFile(printable(f"{path.name} cannot be read: {error}")) from error
         check = _Check(path.name)
         check.keys(content, KEYS, {"title", "formulation", "why", "parameters", "reference"})
         for key in ("title", "formulation", "why"):

@@ -65,6 +65,8 @@ class Links:
     def from_labels(cls, labels: Any) -> Links:
         """Link every two labelled points: must if their labels agree, cannot if not; -1 means unknown."""
         labels = as_labels(labels)
+        if not len(labels):
+            raise InvalidInput.about("labels", "must hold the label of at least one point; it is empty")
         return cls._from_pairs(labels, _all_pairs(np.flatnonzero(is_known(labels))))
 
     @classmethod
@@ -111,6 +113,8 @@ class Links:
         if (n_links is None) == (per_class is None):
             raise InvalidInput("give either n_links or per_class", "n_links")
         y = as_labels(y, argument="y")
+        if not len(y):
+            raise InvalidInput.about("y", "must hold the label of at least one point; it is empty")
         rng = as_generator(random_state)
         if n_links is not None:
             members = np.flatnonzero(is_known(y))
@@ -173,7 +177,11 @@ class Links:
             if not isinstance(kind, str) or kind not in rows:
                 raise InvalidInput(f"row {k} of the table: kind must be 'must' or 'cannot', not {shown(kind)}", "table")
             rows[kind].append((i, j))
-        return cls(n, rows["must"], rows["cannot"])
+        n = as_count(n, "n", 1, MOST_POINTS)
+        try:
+            return cls(n, rows["must"], rows["cannot"])
+        except InvalidInput as error:
+            raise InvalidInput(f"the table has wrong rows: {error} (n is {n})", "table") from error
 
     # ------------------------------------------------------------------ reading
 

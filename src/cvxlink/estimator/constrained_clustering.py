@@ -21,12 +21,13 @@ from ..errors import ClippedWarning, InvalidInput, LinkWarning
 from ..methods.cuts.csc import CSC
 from ..methods.fantope.ncuts import NCuts
 from ..methods.table import method
-from ..numerics.arguments import as_choice, shown
+from ..numerics.arguments import as_choice, printable, shown
 from ..numerics.checks import as_count, real_array
 from ..programs.status import DEFAULT_ACCURACY
 from ..solvers.route import Progress
 from .supervision import Supervision, argument_names, takes_either
 
+LONGEST_MESSAGE = 500
 AFFINITIES = ("knn", "rbf", "precomputed")
 _CHECKS_OF_ONE_CLUSTER = (
     "check_dont_overwrite_parameters",
@@ -407,7 +408,7 @@ def _checked_by_sklearn(check: Callable[..., Any], *arguments: Any, **options: A
     try:
         return check(*first, X, **options)
     except ValueError as error:
-        raise InvalidInput(" ".join(str(error).split()), "X") from error
+        raise InvalidInput(printable(" ".join(str(error).split()))[:LONGEST_MESSAGE], "X") from error
     except TypeError:  # scikit-learn's tests ask for this one where X is sparse
         raise
     except Exception as error:  # reading objects runs their code, which may raise anything

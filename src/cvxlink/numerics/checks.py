@@ -223,13 +223,14 @@ def as_fraction(value: Any, name: str) -> float:
     return number
 
 
-def as_count(value: Any, name: str, least: int = 1, most: int | None = None) -> int:
-    """Return a whole number between two limits."""
+def as_count(value: Any, name: str, least: int = 1, most: int | None = None, because: str = "") -> int:
+    """Return a whole number between two limits; ``because`` says in messages where they come from."""
     count = _whole(value)
     if count is None:
         raise InvalidInput.about(name, f"must be a whole number, not {shown(value)}")
     if count < least or (most is not None and count > most):
         limits = f"at least {least}" if most is None else f"between {least} and {most}"
+        limits += f" (because {because})" if because else ""
         raise InvalidInput.about(name, f"must be {limits}, not {shown(count)}")
     return count
 

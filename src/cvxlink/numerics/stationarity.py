@@ -75,13 +75,6 @@ def _propagation(matrix: Any, n: int, name: str) -> Any:
     return matrix
 
 
-def _propagation(matrix: Any, n: int, name: str) -> Any:
-    matrix = as_matrix(matrix, name, (n, n), because=f"f has {n} rows")
-    if norm_bound(matrix) > LARGEST_COORDINATE:
-        raise InvalidInput(f"{name} has entries beyond {LARGEST_COORDINATE:g}; rescale it", name)
-    return matrix
-
-
 def _null_vectors(within: Any) -> np.ndarray:
     matrix = within.toarray() if sp.issparse(within) else np.asarray(within, dtype=float)
     left, singular, _ = np.linalg.svd(np.eye(len(matrix)) - matrix)

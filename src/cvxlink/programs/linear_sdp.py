@@ -19,7 +19,7 @@ from ..numerics.arguments import as_mapping
 from ..numerics.checks import LARGEST_COORDINATE, as_matrix, as_number, as_pairs_of_points, as_square, real_array
 from ..numerics.harmonic import HarmonicExtension
 from ..numerics.least_eigenvalue import least_eigenvalue
-from ..numerics.matrices import Congruence, Matrix, as_dense, entries, inner
+from ..numerics.matrices import Congruence, Matrix, Stiffened, entries, inner
 from .base import Program
 
 Sense = Literal["==", "<="]
@@ -159,11 +159,12 @@ class LinearSDP(Program):
         for g in self.rows:
             if g.name not in duals:
                 raise InvalidInput(f"duals has no multipliers for the constraint {g.name!r}", "duals")
-            part = real_array(as_dense(duals[g.name]), f"the multipliers of {g.name!r}", "duals").ravel(order="F")
+            given, name = duals[g.name], f"the multipliers of {g.name!r}"
+            if isinstance(given, Stiffened) or (sp.issparse(given) and np.prod(given.shape) == len(g)):
+                given = given.toarray()
+            part = real_array(given, name, "duals").ravel(order="F")
             if len(part) != len(g):
-                raise InvalidInput(
-                    f"the constraint {g.name!r} has {len(g)} rows, but {len(part)} multipliers were given", "duals"
-                )
+                raise InvalidInput(f"{name} must be {len(g)}, one per row; {len(part)} were given", "duals")
             parts.append(part)
         return np.concatenate(parts) if parts else np.zeros(0)
 
@@ -365,16 +366,15 @@ class LinearSDP(Program):
 
 
 def _is_plain(array: Any) -> bool:
-    known = type(array) is np.ndarray or isinstance(array, sp.csr_array)
-    return known and (array.dtype.kind in "biu" or array.dtype == float)
+    return type(array) in (np.ndarray, sp.csr_array) and (array.dtype.kind in "biu" or array.dtype == float)
 
 
 def _fixed(entries: Any, n: int) -> dict[str, tuple[np.ndarray, float]]:
     """Return pairs of points and their value by name."""
-    found, wanted = {}, "pairs (i, j) and their value by name"
-    for name, entry in as_mapping(entries, "entries", wanted).items():
+    found = {}
+    for name, entry in as_mapping(entries, "entries", "pairs and their value by name").items():
         pairs, value = entry if isinstance(entry, tuple | list) and len(entry) == 2 else (None, None)
-        found[name] = as_pairs_of_points(pairs, n, "entries"), as_number(value, "entries")
+        found[name] = as_pairs_of_points(pairs, n, "entries", f"C is {n} × {n}"), as_number(value, "entries")
     return found
 
 
