@@ -160,8 +160,7 @@ class Links:
         try:
             return cls(*content)
         except InvalidInput as error:
-            counted = "" if n is None else f" (n is {n})"
-            raise InvalidInput(f"{path}: {error}{counted}", "path") from error
+            raise InvalidInput(f"{path}: {error}", "path") from error
 
     @classmethod
     def from_table(cls, table: Any, n: int) -> Links:
@@ -181,7 +180,7 @@ class Links:
         try:
             return cls(n, rows["must"], rows["cannot"])
         except InvalidInput as error:
-            raise InvalidInput(f"the table has wrong rows: {error} (n is {n})", "table") from error
+            raise InvalidInput(f"the table has wrong rows: {error}", "table") from error
 
     # ------------------------------------------------------------------ reading
 
@@ -357,7 +356,7 @@ def _as_pairs(pairs: Any, n: int, kind: str) -> np.ndarray:
     if outside.any():
         i, j = numbers[np.flatnonzero(outside)[0]]
         raise InvalidInput(
-            f"the {what} ({i:g}, {j:g}) names a point outside 0 … {n - 1}; points are counted from 0", kind
+            f"the {what} ({i:g}, {j:g}) names a point outside 0 … {n - 1} (n is {n}); points are counted from 0", kind
         )
     integers = numbers.astype(int)
     itself = integers[:, 0] == integers[:, 1]

@@ -7,6 +7,8 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
+from scipy.sparse import issparse
+
 from ..errors import InvalidInput
 
 T = TypeVar("T")
@@ -73,7 +75,7 @@ def as_mapping(value: Any, name: str, what: str = "values by name") -> Mapping[s
 def as_list(values: Any, name: str, what: str) -> list:
     """Return the items of something that has some; a text or a mapping is not a list of items."""
     try:
-        if isinstance(values, str | bytes | Mapping):
+        if isinstance(values, str | bytes | Mapping) or issparse(values):
             raise TypeError
         return list(values)
     except Exception:  # reading objects runs their code, which may raise anything

@@ -69,6 +69,8 @@ def _draw_learnt(what: str, learnt: LearntKernel, labels: Any, ax: Any) -> None:
 
 
 def _saved(figure: Any, path: Path) -> Path:
+    if not path.name:
+        raise InvalidInput(f"path must be the name of a file, and {path} is a folder", "path")
     path = path if path.suffix else path.with_suffix(".png")
     try:
         figure.savefig(path, dpi=130)
