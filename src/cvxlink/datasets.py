@@ -44,6 +44,8 @@ def load(name: str, **parameters: Any) -> Data:
         For a generated data set, the parameters of its function: ``load("blobs", n=90, random_state=1)``.
     """
     key = as_text(name, "name").lower()
+    if key not in names():
+        raise InvalidInput(f"there is no data set {shown(name)}; there are: {', '.join(names())}", "name")
     if key in GENERATED:
         try:
             return GENERATED[key](**parameters)
@@ -55,9 +57,7 @@ def load(name: str, **parameters: Any) -> Data:
         raise InvalidInput(f"the data set {name!r} takes no parameters; only generated data sets do")
     if key in BUNDLED:
         return BUNDLED[key](return_X_y=True)
-    if key in ELSEWHERE:
-        return _fetch(key, ELSEWHERE[key])
-    raise InvalidInput(f"there is no data set {shown(name)}; there are: {', '.join(names())}", "name")
+    return _fetch(key, ELSEWHERE[key])
 
 
 def names() -> list[str]:
@@ -77,9 +77,9 @@ def two_moons(n: int = 200, noise: float = 0.08, random_state: Any = None) -> Da
 
 def blobs(n: int = 150, n_classes: int = 3, spread: float = 1.0, dimension: int = 2, random_state: Any = None) -> Data:
     """Gaussian clouds, one per class."""
-    as_count(n_classes, "n_classes", 1, as_count(n, "n", 1, MOST_POINTS))
+    n, n_classes = as_count(n, "n", 1, MOST_POINTS), as_count(n_classes, "n_classes", 1, MOST_POINTS)
     return sklearn_datasets.make_blobs(
-        as_count(n, "n", 1, MOST_POINTS),
+        n,
         n_features=as_count(dimension, "dimension", 1, MOST_ENTRIES // max(n, n_classes)),
         centers=n_classes,
         cluster_std=_noise(spread, "spread"),

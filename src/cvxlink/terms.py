@@ -34,7 +34,15 @@ from .errors import InvalidInput
 from .model.expressions import as_coefficients, as_expression, as_square_expression
 from .model.linear_maps import at_most, entries, equal, inner_product, squared_distances
 from .numerics.arguments import as_instance, as_text
-from .numerics.checks import as_count, as_matrix, as_number, as_numbers_of_points, as_positive, finite_array
+from .numerics.checks import (
+    as_count,
+    as_matrix,
+    as_number,
+    as_numbers_of_points,
+    as_pairs_of_points,
+    as_positive,
+    finite_array,
+)
 
 __all__ = [
     "balance",
@@ -148,7 +156,7 @@ def fitted_products(M: Any, U: np.ndarray, pairs: np.ndarray, targets: np.ndarra
     r""":math:`\sum_{ij} w_{ij} (u_i^\top M u_j - t_{ij})^2` over pairs: row products of U should equal t."""
     M = as_square_expression(M, "M")
     u = finite_array(U, "U", (None, M.shape[0]), because=_like(M, "M"))
-    i, j = _as_pairs(pairs, len(u)).T
+    i, j = as_pairs_of_points(pairs, len(u), "pairs", f"U has {len(u)} rows").T
     targets, weight = (
         as_coefficients(values, name, (len(i),), f"there are {len(i)} pairs")
         for values, name in ((targets, "targets"), (weight, "weight"))
@@ -234,7 +242,7 @@ def unit_diagonal(K: Any, points: Any = None, who: str = "") -> Any:
     ``who`` is the LaTeX for these points.
     """
     n = as_square_expression(K, "K").shape[0]
-    i = np.arange(n) if points is None else np.unique(_as_points(points, n))
+    i = np.arange(n) if points is None else np.unique(_as_points(points, n, _like(K, "K")))
     who = as_text(who, "who") or (r"\forall i" if len(i) == n else rf"\text{{for }} {len(i)} \text{{ points }} i")
     return stands_for(equal(entries(K, i, i), 1), rf"@_{{ii}} = 1 \quad {who}", K)
 
@@ -322,7 +330,7 @@ def below_identity(X: Any) -> Any:
 def given_rows(f: Any, points: np.ndarray, values: np.ndarray) -> Any:
     """f_l = y_l: given rows for some points."""
     f = as_expression(f, "f", (None,), (None, None))
-    points = _as_points(points, f.shape[0])
+    points = _as_points(points, f.shape[0], _like(f, "f"))
     because = f"{_like(f, 'f')}, and there are {len(points)} points"
     values = as_coefficients(values, "values", (len(points), *f.shape[1:]), because)
     return stands_for(f[points] == values, r"@_l = y_l", f)
@@ -345,18 +353,11 @@ def _pairs(K: Any, links: Any, kind: str) -> np.ndarray:
     return getattr(links, kind)
 
 
-def _as_points(points: Any, n: int) -> np.ndarray:
+def _as_points(points: Any, n: int, because: str) -> np.ndarray:
     """Return numbers of points, from numbers or from a mask."""
     if isinstance(points, np.ndarray) and points.dtype == bool and points.shape == (n,):
         return np.flatnonzero(points)
-    return np.atleast_1d(as_numbers_of_points(points, n, "points")).ravel()
-
-
-def _as_pairs(pairs: Any, n: int) -> np.ndarray:
-    found = as_numbers_of_points(pairs, n, "pairs")
-    if found.ndim != 2 or found.shape[1] != 2:
-        raise InvalidInput.about("pairs", f"must have two columns, the numbers of points; its shape is {found.shape}")
-    return found
+    return np.atleast_1d(as_numbers_of_points(points, n, "points", because)).ravel()
 
 
 def _on_graph(F: Any, R: Any, symbol: Any, square: bool = False) -> tuple[Any, Any]:

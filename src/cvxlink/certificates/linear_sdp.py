@@ -32,6 +32,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..errors import InvalidInput
+from ..numerics.checks import real_array
 from ..numerics.least_eigenvalue import Least, least_eigenvalue
 from ..numerics.matrices import Matrix, Stiffened, diagonal, inner
 from ..numerics.rounding import inner_product
@@ -114,12 +115,14 @@ def _slack_multiplier(sdp: LinearSDP, duals: Mapping[str, Any]) -> sp.csr_array 
     """Return the given multiplier of K ⪰ 0, or None if there is none."""
     if sdp.cone not in duals:
         return None
+    given = duals[sdp.cone]
     try:
-        Z = sp.csr_array(duals[sdp.cone], dtype=float)
+        Z = sp.csr_array(given if sp.issparse(given) else real_array(given, "it"), dtype=float)
     except (TypeError, ValueError) as error:
-        raise InvalidInput(f"the multiplier of {sdp.cone!r} must be a matrix of numbers") from error
+        raise InvalidInput(f"the multiplier of {sdp.cone!r} must be a matrix of numbers", "duals") from error
     if Z.shape != (sdp.n, sdp.n):
-        raise InvalidInput(f"the multiplier of {sdp.cone!r} must have the shape {(sdp.n, sdp.n)}, not {Z.shape}")
+        problem = f"the multiplier of {sdp.cone!r} must have the shape {(sdp.n, sdp.n)}, not {Z.shape}"
+        raise InvalidInput(problem, "duals")
     return Z if np.isfinite(Z.data).all() else None
 
 

@@ -7,13 +7,16 @@ from typing import Any
 
 import cvxpy as cp
 import numpy as np
+from scipy.sparse import issparse
 
 from ..errors import InvalidInput
 from ..model.declared import Declaration
+from ..numerics.checks import real_array
 from ..numerics.least_eigenvalue import least_eigenvalue
 from ..numerics.matrices import Congruence, as_dense
 from ..numerics.separable import PropagatedLinks
 
+PRODUCTS = (Congruence, PropagatedLinks)
 # Up to this many unknowns a formulation's data and proof are compared with its declaration; beyond, evaluating one
 # point would take longer than solving.
 LARGEST_COMPARED = 40_000
@@ -28,23 +31,17 @@ def checked_point(
     point: dict[str, Any] = {}
     for name, variable in variables.items():
         if name not in values:
-            raise InvalidInput(f"the point has no value for the variable {name}")
-        if (
-            keep_products
-            and isinstance(values[name], Congruence | PropagatedLinks)
-            and values[name].shape == variable.shape
-        ):
+            raise InvalidInput(f"the point has no value for the variable {name}", "values")
+        if keep_products and isinstance(values[name], PRODUCTS) and values[name].shape == variable.shape:
             point[name] = values[name]
             continue
-        if np.iscomplexobj(values[name]):
-            raise InvalidInput(f"the value of {name} is complex; give real numbers")
-        try:
-            point[name] = np.asarray(as_dense(values[name]), dtype=float)
-        except (TypeError, ValueError) as error:
-            raise InvalidInput(f"the value of {name} must be an array of numbers") from error
+        value = values[name]
+        if isinstance(value, PRODUCTS) or (issparse(value) and value.shape == variable.shape):
+            value = as_dense(value)
+        point[name] = real_array(value, f"the value of {name}", "values")
         if point[name].shape != variable.shape:
             raise InvalidInput(
-                f"{name} has the shape {variable.shape}, but its value has the shape {point[name].shape}"
+                f"{name} has the shape {variable.shape}, but its value has the shape {point[name].shape}", "values"
             )
     return point
 

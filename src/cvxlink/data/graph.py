@@ -156,7 +156,7 @@ class Graph:
         n = len(points)
         if n < 2:
             raise InvalidInput("a neighbour graph needs at least two points", "X")
-        k = as_count(n_neighbors, "n_neighbors", 1, n - 1)
+        k = as_count(n_neighbors, "n_neighbors", 1, n - 1, f"X has {n} points")
         as_choice(symmetrize, "symmetrize", ("union", "mean", "mutual"))
         connect = as_flag(connect, "connect")
         distances = sp.csr_array(kneighbors_graph(points, k, mode="distance", n_jobs=_jobs(n)))

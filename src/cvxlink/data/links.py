@@ -65,6 +65,8 @@ class Links:
     def from_labels(cls, labels: Any) -> Links:
         """Link every two labelled points: must if their labels agree, cannot if not; -1 means unknown."""
         labels = as_labels(labels)
+        if not len(labels):
+            raise InvalidInput.about("labels", "must hold the label of at least one point; it is empty")
         return cls._from_pairs(labels, _all_pairs(np.flatnonzero(is_known(labels))))
 
     @classmethod
@@ -111,11 +113,18 @@ class Links:
         if (n_links is None) == (per_class is None):
             raise InvalidInput("give either n_links or per_class", "n_links")
         y = as_labels(y, argument="y")
+        if not len(y):
+            raise InvalidInput.about("y", "must hold the label of at least one point; it is empty")
         rng = as_generator(random_state)
         if n_links is not None:
             members = np.flatnonzero(is_known(y))
             total = len(members) * (len(members) - 1) // 2
-            n_links = as_count(n_links, "n_links", 0, total)
+            n_links = as_count(n_links, "n_links", 0)
+            if n_links > total:
+                known = f"{len(members)} points with known labels in y"
+                raise InvalidInput.about(
+                    "n_links", f"must be between 0 and {total}, as there are {known}, not {shown(n_links)}"
+                )
             drawn = rng.choice(total, size=n_links, replace=False)
             return cls._from_pairs(y, members[_unrank_pairs(drawn)])
         r = as_count(per_class, "per_class", 0)
@@ -167,7 +176,11 @@ class Links:
             if not isinstance(kind, str) or kind not in rows:
                 raise InvalidInput(f"row {k} of the table: kind must be 'must' or 'cannot', not {shown(kind)}", "table")
             rows[kind].append((i, j))
-        return cls(n, rows["must"], rows["cannot"])
+        n = as_count(n, "n", 1, MOST_POINTS)
+        try:
+            return cls(n, rows["must"], rows["cannot"])
+        except InvalidInput as error:
+            raise InvalidInput(f"the table has wrong rows: {error}", "table") from error
 
     # ------------------------------------------------------------------ reading
 
@@ -343,7 +356,7 @@ def _as_pairs(pairs: Any, n: int, kind: str) -> np.ndarray:
     if outside.any():
         i, j = numbers[np.flatnonzero(outside)[0]]
         raise InvalidInput(
-            f"the {what} ({i:g}, {j:g}) names a point outside 0 … {n - 1}; points are counted from 0", kind
+            f"the {what} ({i:g}, {j:g}) names a point outside 0 … {n - 1} (n is {n}); points are counted from 0", kind
         )
     integers = numbers.astype(int)
     itself = integers[:, 0] == integers[:, 1]

@@ -104,9 +104,10 @@ class Options:
         require_random_state(self.random_state)
         self._require(self.progress is None or callable(self.progress), "progress", "a function that takes a Progress")
         if self.time_limit is not None:
-            limited = 0 < as_number(self.time_limit, "time_limit") < LONGEST_LIMIT
-            self._require(limited, "time_limit", f"seconds between 0 and {LONGEST_LIMIT:g}")
-        as_accuracy(self.accuracy)
+            seconds = as_number(self.time_limit, "time_limit")
+            self._require(0 < seconds < LONGEST_LIMIT, "time_limit", f"seconds between 0 and {LONGEST_LIMIT:g}")
+            object.__setattr__(self, "time_limit", seconds)
+        object.__setattr__(self, "accuracy", as_accuracy(self.accuracy))
         if self.threads is not None:
             as_count(self.threads, "threads")
         if self.solver_options is not None:
@@ -133,9 +134,12 @@ class Options:
 
 def as_accuracy(accuracy: Any) -> float | None:
     """Return an accuracy, a number between 0 and 1, or None."""
-    if accuracy is not None and not 0 < as_number(accuracy, "accuracy") < 1:
+    if accuracy is None:
+        return None
+    number = as_number(accuracy, "accuracy")
+    if not 0 < number < 1:
         raise InvalidInput.about("accuracy", f"must be a number between 0 and 1, or None, not {shown(accuracy)}")
-    return accuracy
+    return number
 
 
 def in_bytes(limit: Any) -> float | None:

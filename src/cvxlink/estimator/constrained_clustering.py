@@ -21,12 +21,13 @@ from ..errors import ClippedWarning, InvalidInput, LinkWarning
 from ..methods.cuts.csc import CSC
 from ..methods.fantope.ncuts import NCuts
 from ..methods.table import method
-from ..numerics.arguments import as_choice, shown
+from ..numerics.arguments import as_choice, printable, shown
 from ..numerics.checks import as_count, real_array
 from ..programs.status import DEFAULT_ACCURACY
 from ..solvers.route import Progress
 from .supervision import Supervision, argument_names, takes_either
 
+LONGEST_MESSAGE = 500
 AFFINITIES = ("knn", "rbf", "precomputed")
 _CHECKS_OF_ONE_CLUSTER = (
     "check_dont_overwrite_parameters",
@@ -336,7 +337,8 @@ class ConstrainedClustering(ClusterMixin, BaseEstimator):
         """
         check_is_fitted(self)
         points = _checked_by_sklearn(validate_data, self, X, reset=False, **{**self._input, "ensure_min_samples": 1})
-        return predict_alone(self.solution_, points, None if self._way == "argmax" else self.labels_)
+        with argument_names({"X_new": "X"}):
+            return predict_alone(self.solution_, points, None if self._way == "argmax" else self.labels_)
 
     def _why_no_prediction(self) -> str:
         """Return why the problem that was solved, or the chosen method, has no ``predict``; or ""."""
@@ -400,13 +402,13 @@ def _has_steps(problem: Problem, algorithm: dict[str, Any]) -> bool:
 
 
 def _checked_by_sklearn(check: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
-    """Let scikit-learn check the points; its errors become InvalidInput, with the same message."""
+    """Let scikit-learn check the points; its errors become InvalidInput, with the same words."""
     *first, X = arguments
     X = real_array(X, "X") if np.ma.isMaskedArray(X) else X  # scikit-learn would look behind the mask
     try:
         return check(*first, X, **options)
     except ValueError as error:
-        raise InvalidInput(str(error), "X") from error
+        raise InvalidInput(printable(" ".join(str(error).split()))[:LONGEST_MESSAGE], "X") from error
     except TypeError:  # scikit-learn's tests ask for this one where X is sparse
         raise
     except Exception as error:  # reading objects runs their code, which may raise anything

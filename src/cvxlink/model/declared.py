@@ -292,7 +292,7 @@ def as_values(variables: Mapping[str, cp.Variable], values: Any, argument: str) 
         if name not in stored:
             raise InvalidInput.about(argument, f"has no value for the variable {name}")
         value = stored[name]
-        if not (isinstance(value, np.ndarray) and value.dtype.kind == "f") and not hasattr(value, "toarray"):
+        if not (type(value) is np.ndarray and value.dtype == float) and not hasattr(value, "toarray"):
             value = real_array(value, f"{argument}[{name!r}]", argument)
         if value.shape != variable.shape:
             raise InvalidInput.about(argument, f"must have the shape {variable.shape} for {name}, not {value.shape}")

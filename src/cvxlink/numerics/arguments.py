@@ -7,6 +7,8 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
+from scipy.sparse import issparse
+
 from ..errors import InvalidInput
 
 T = TypeVar("T")
@@ -18,8 +20,13 @@ def shown(value: Any, most: int = 80) -> str:
         text = " ".join(repr(value).split())
     except Exception:  # it may be nested too deeply, too long a number, or an object that raises anything
         text = f"an object of type {type(value).__name__}"
-    text = "".join(c if c.isprintable() else "?" for c in text)
+    text = printable(text)
     return text if len(text) <= most else f"{text[:most]}…"
+
+
+def printable(text: str) -> str:
+    """Return a text without what cannot be printed: control characters, escape sequences, halves of characters."""
+    return "".join(c if c.isprintable() else "?" for c in text)
 
 
 def as_choice(value: Any, name: str, choices: Collection[str]) -> str:
@@ -68,7 +75,7 @@ def as_mapping(value: Any, name: str, what: str = "values by name") -> Mapping[s
 def as_list(values: Any, name: str, what: str) -> list:
     """Return the items of something that has some; a text or a mapping is not a list of items."""
     try:
-        if isinstance(values, str | bytes | Mapping):
+        if isinstance(values, str | bytes | Mapping) or issparse(values):
             raise TypeError
         return list(values)
     except Exception:  # reading objects runs their code, which may raise anything

@@ -121,7 +121,7 @@ def _require_shape(
         raise InvalidInput(f"{name} must be {what} of {sizes}{why}; its shape is {found}", argument or name)
 
 
-def as_numbers_of_points(values: Any, n: int, name: str) -> np.ndarray:
+def as_numbers_of_points(values: Any, n: int, name: str, because: str = "") -> np.ndarray:
     """Return numbers of points, 0 … n − 1, as an array of any shape."""
     try:
         array = np.asarray(values)
@@ -130,8 +130,17 @@ def as_numbers_of_points(values: Any, n: int, name: str) -> np.ndarray:
     except Exception:  # reading objects runs their code
         good = False
     if not good:
-        raise InvalidInput.about(name, f"must be numbers of points, from 0 to {n - 1}, not {shown(values)}")
+        why = f" (because {because})" if because else ""
+        raise InvalidInput.about(name, f"must be numbers of points, from 0 to {n - 1}{why}, not {shown(values)}")
     return array.astype(int)
+
+
+def as_pairs_of_points(values: Any, n: int, name: str, because: str = "") -> np.ndarray:
+    """Return pairs of numbers of points, one pair per row."""
+    pairs = as_numbers_of_points(values, n, name, because)
+    if pairs.size and pairs.shape[1:] != (2,):
+        raise InvalidInput.about(name, f"must be pairs (i, j) of numbers of points; its shape is {pairs.shape}")
+    return pairs.reshape(-1, 2)
 
 
 def as_kernel(values: Any, n: int, argument: str = "kernel") -> np.ndarray:
@@ -214,13 +223,14 @@ def as_fraction(value: Any, name: str) -> float:
     return number
 
 
-def as_count(value: Any, name: str, least: int = 1, most: int | None = None) -> int:
-    """Return a whole number between two limits."""
+def as_count(value: Any, name: str, least: int = 1, most: int | None = None, because: str = "") -> int:
+    """Return a whole number between two limits; ``because`` says in messages where they come from."""
     count = _whole(value)
     if count is None:
         raise InvalidInput.about(name, f"must be a whole number, not {shown(value)}")
     if count < least or (most is not None and count > most):
         limits = f"at least {least}" if most is None else f"between {least} and {most}"
+        limits += f" (because {because})" if because else ""
         raise InvalidInput.about(name, f"must be {limits}, not {shown(count)}")
     return count
 

@@ -47,10 +47,7 @@ def stationarity(f: Any, within: Any, into: Any, null: np.ndarray | None = None)
     if max(abs(columns).max(), 1 / abs(columns).max(axis=0).min()) > LARGEST_COORDINATE:
         raise InvalidInput(f"f has columns beyond {LARGEST_COORDINATE:g} in size; rescale it", "f")
     n = len(columns)
-    within, into = (as_matrix(matrix, name, (n, n)) for matrix, name in ((within, "within"), (into, "into")))
-    for matrix, name in ((within, "within"), (into, "into")):
-        if norm_bound(matrix) > LARGEST_COORDINATE:
-            raise InvalidInput(f"{name} has entries beyond {LARGEST_COORDINATE:g}; rescale it", name)
+    within, into = _propagation(within, n, "within"), _propagation(into, n, "into")
     null = _null_vectors(within) if null is None else finite_array(null, "null", (n, None))
     if abs(null).max(initial=0.0) > 1 + 1e-6:
         raise InvalidInput("null must hold null vectors as columns, orthonormal ones", "null")
@@ -69,6 +66,13 @@ def stationarity(f: Any, within: Any, into: Any, null: np.ndarray | None = None)
         a, b = a / length, b / other
         worst = max(worst, min(1.0, float(np.linalg.norm(a - b * (a @ b)))))
     return worst
+
+
+def _propagation(matrix: Any, n: int, name: str) -> Any:
+    matrix = as_matrix(matrix, name, (n, n), because=f"f has {n} rows")
+    if norm_bound(matrix) > LARGEST_COORDINATE:
+        raise InvalidInput(f"{name} has entries beyond {LARGEST_COORDINATE:g}; rescale it", name)
+    return matrix
 
 
 def _null_vectors(within: Any) -> np.ndarray:

@@ -32,6 +32,8 @@ def save_overview(path: str | Path, X: Any, links: Links | None, K: Any, labels:
         The clusters.
     """
     path = as_path(path)
+    if not path.name:
+        raise InvalidInput(f"path must be the name of a file, and {path} is a folder", "path")
     path = path if path.suffix else path.with_suffix(".png")
     figure = drawn_overview(X, links, K, labels)
     with put_in_place(path) as new:

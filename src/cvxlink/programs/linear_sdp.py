@@ -17,10 +17,10 @@ from ..errors import InvalidInput
 from ..model.declared import Declaration, Sizes
 from ..model.linear_maps import LinearMap, at_places, inner_product
 from ..numerics.arguments import as_mapping
-from ..numerics.checks import as_matrix, as_number, as_numbers_of_points, as_square, real_array
+from ..numerics.checks import LARGEST_COORDINATE, as_matrix, as_number, as_pairs_of_points, as_square, real_array
 from ..numerics.harmonic import HarmonicExtension
 from ..numerics.least_eigenvalue import least_eigenvalue
-from ..numerics.matrices import Congruence, Matrix, as_dense, entries, inner
+from ..numerics.matrices import Congruence, Matrix, Stiffened, entries, inner
 from ..numerics.rounding import dot, gamma, row_sums_above, terms_per_row
 from .base import Program
 
@@ -168,11 +168,12 @@ class LinearSDP(Program):
         for g in self.rows:
             if g.name not in duals:
                 raise InvalidInput(f"duals has no multipliers for the constraint {g.name!r}", "duals")
-            part = real_array(as_dense(duals[g.name]), f"the multipliers of {g.name!r}", "duals").ravel(order="F")
+            given, name = duals[g.name], f"the multipliers of {g.name!r}"
+            if isinstance(given, Stiffened) or (sp.issparse(given) and np.prod(given.shape) == len(g)):
+                given = given.toarray()
+            part = real_array(given, name, "duals").ravel(order="F")
             if len(part) != len(g):
-                raise InvalidInput(
-                    f"the constraint {g.name!r} has {len(g)} rows, but {len(part)} multipliers were given", "duals"
-                )
+                raise InvalidInput(f"{name} must be {len(g)}, one per row; {len(part)} were given", "duals")
             parts.append(part)
         return np.concatenate(parts) if parts else np.zeros(0)
 
@@ -328,7 +329,9 @@ class LinearSDP(Program):
     def violations(self, K: Matrix) -> dict[str, float]:
         """Return the largest violation of each group of rows, and of K ⪰ 0: max(0, −λ_min(K))."""
         rows = {name: float(abs(part).max(initial=0.0)) for name, part in self.split(self.residual(K)).items()}
-        return {**rows, self.cone: max(0.0, -least_eigenvalue(self._matrix(K))[0])}
+        if not isinstance(K := self._matrix(K), Congruence) and not abs(K).max() <= LARGEST_COORDINATE:
+            raise InvalidInput.about("K", f"must have finite entries of at most {LARGEST_COORDINATE:g}")
+        return {**rows, self.cone: max(0.0, -least_eigenvalue(K)[0])}
 
     def rows_of(self, K: Matrix | sp.csr_array) -> np.ndarray:
         """Return ⟨A_r, K⟩ for all rows."""
@@ -360,18 +363,15 @@ class LinearSDP(Program):
 
     def _one_per_row(self, numbers: Any, name: str) -> np.ndarray:
         """Return one number per row."""
-        if type(numbers) is not np.ndarray or numbers.shape != self.b.shape or not _is_plain(numbers):
+        if not _is_plain(numbers) or sp.issparse(numbers):
             numbers = real_array(numbers, name)
-            if numbers.shape != self.b.shape:
-                raise InvalidInput.about(
-                    name, f"must have one number for each of the {len(self.b)} rows; its shape is {numbers.shape}"
-                )
+        if numbers.shape != self.b.shape:
+            raise InvalidInput.about(name, f"must have {len(self.b)} numbers, one per row, not {numbers.shape}")
         return numbers
 
     def _matrix(self, K: Any) -> Any:
         """Return a matrix of order n: an array, a sparse matrix or a product."""
-        plain = type(K) is np.ndarray or isinstance(K, sp.csr_array)
-        if not isinstance(K, Congruence) and not (plain and _is_plain(K)):
+        if not isinstance(K, Congruence) and not _is_plain(K):
             K = as_matrix(K, "K", (self.n, self.n))
         if K.shape != (self.n, self.n):
             raise InvalidInput.about("K", f"must have the shape {(self.n, self.n)}, not {K.shape}")
@@ -384,17 +384,15 @@ class LinearSDP(Program):
 
 
 def _is_plain(array: Any) -> bool:
-    return array.dtype.kind in "biu" or array.dtype == float
+    return type(array) in (np.ndarray, sp.csr_array) and (array.dtype.kind in "biu" or array.dtype == float)
 
 
 def _fixed(entries: Any, n: int) -> dict[str, tuple[np.ndarray, float]]:
     """Return pairs of points and their value by name."""
     found = {}
-    for name, entry in as_mapping(entries, "entries", "pairs (i, j) and their value by name").items():
-        if not isinstance(entry, tuple | list) or len(entry) != 2:
-            raise InvalidInput.about("entries", f"must have pairs (i, j) and their value for {name!r}")
-        pairs = as_numbers_of_points(entry[0], n, "entries").reshape(-1, 2)
-        found[name] = pairs, as_number(entry[1], "entries")
+    for name, entry in as_mapping(entries, "entries", "pairs and their value by name").items():
+        pairs, value = entry if isinstance(entry, tuple | list) and len(entry) == 2 else (None, None)
+        found[name] = as_pairs_of_points(pairs, n, "entries", f"C is {n} × {n}"), as_number(value, "entries")
     return found
 
 

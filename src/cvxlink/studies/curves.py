@@ -109,5 +109,9 @@ def _linked(which: Any) -> Method:
 
 
 def _score(row: Method, graph: Graph, links: Links, y: np.ndarray, classes: int, seed: int, score: str) -> float:
-    solution = row.make(graph, links, None, classes).solve(random_state=seed)
+    try:
+        problem = row.make(graph, links, None, classes)
+    except InvalidInput as error:
+        raise InvalidInput(f"{row.name} cannot take {len(links)} of n_links: {error}", "n_links") from error
+    solution = problem.solve(random_state=seed)
     return metrics.scores(y, solution.cluster(classes, random_state=seed), links)[score]
