@@ -16,6 +16,7 @@ import numpy as np
 from ..errors import InvalidInput
 from ..numerics.checks import as_count, as_flag
 from ..programs.status import DEFAULT_ACCURACY
+from ..solvers.catalogue import is_executable, needs_process
 from ..solvers.isolation import Limits, available_threads
 from ..solvers.route import Progress
 
@@ -45,13 +46,16 @@ class Options:
     solver_options : dict, optional
         Passed to the solver unchanged; they take precedence over ``accuracy``.
     time_limit : float, optional
-        Seconds after which a solver is stopped, whatever it is doing (it runs in a child process). A route stops after
-        the iteration it is in.
+        Seconds for the whole solve, from the reductions to the certificate. It runs in a child process, which is
+        stopped whatever it is doing. An iterative route stops by itself after the step it is in and returns its best
+        point, which is certified within another second, or a tenth of the limit.
     memory_limit : float or str, optional
-        Bytes, or a string such as "4GB": the memory that a solver or route may use, over all its processes, before it
-        is stopped (it runs in a child process).
-    isolate : bool
-        Always run the solver or route in a child process, so that a crash becomes an outcome and does not end Python.
+        Bytes, or a string such as "4GB": the memory that the whole solve may use, over all its processes, before it is
+        stopped (it runs in a child process).
+    isolate : bool, optional
+        Run the solver or route in a child process, so that a crash becomes an outcome and does not end Python. By
+        default those solvers run there whose library can end Python, print whatever they are told, or are executables:
+        SDPA, COPT, CSDP, SDPA-CLI and DSDP. False runs SDPA and COPT in this process too.
     threads : int, optional
         Limit dense linear algebra, and solvers with such an option, to this many threads. By default they choose
         themselves in this process, and use one per core in a child process. ``solution.resources`` has the number.
@@ -78,7 +82,7 @@ class Options:
     solver_options: Mapping[str, Any] | None = None
     time_limit: float | None = None
     memory_limit: float | str | None = None
-    isolate: bool = False
+    isolate: bool | None = None
     threads: int | None = None
     strict: bool = True
     verbose: bool = False
@@ -99,7 +103,8 @@ class Options:
 
     def __post_init__(self) -> None:
         for name in ("presolve", "isolate", "strict", "verbose"):
-            as_flag(getattr(self, name), name)
+            if name != "isolate" or self.isolate is not None:
+                as_flag(getattr(self, name), name)
         self._require(self.progress is None or callable(self.progress), "progress", "a function that takes a Progress")
         limited = isinstance(self.time_limit, Real) and 0 < float(self.time_limit) < LONGEST_LIMIT
         self._require(self.time_limit is None or limited, "time_limit", f"seconds between 0 and {LONGEST_LIMIT:g}")
@@ -122,8 +127,12 @@ class Options:
 
     @property
     def is_isolated(self) -> bool:
-        """Whether a child process is needed; memory can only be limited there."""
-        return self.isolate or self.memory_limit is not None
+        """Whether a child process is asked for."""
+        return bool(self.isolate)
+
+    def isolates(self, solver: str) -> bool:
+        """Whether a solver runs in a child process: because that is asked for, or by default because it needs one."""
+        return needs_process(solver) if self.isolate is None else self.isolate or is_executable(solver)
 
 
 def in_bytes(limit: Any) -> float | None:

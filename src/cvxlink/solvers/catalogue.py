@@ -42,7 +42,9 @@ class SolverNotes:
 
     ``kind`` is the type of algorithm: if two solvers of different kinds agree, a common mistake is unlikely.
     ``reports`` lists what CVXPY passes on about a run. A solver that ``stalls`` may lose all digits just before it
-    reaches a tight tolerance and return nothing; it gets a second try with looser tolerances.
+    reaches a tight tolerance and return nothing; it gets a second try with looser tolerances. A solver that
+    ``needs_process`` runs in its own process by default, because its library ends Python on some programs, or prints
+    even if it is told not to.
     """
 
     get: str
@@ -56,6 +58,7 @@ class SolverNotes:
     warm_start: bool = False
     get_licence: str = "see its documentation on how to get one"
     stalls: bool = False
+    needs_process: bool = False
 
 
 INTERIOR, FIRST_ORDER, ACTIVE_SET = "interior point", "first order", "active set"
@@ -115,6 +118,7 @@ SOLVERS: dict[str, SolverNotes] = {
         lambda count: {"numThreads": count},
         BLOCKS,
         reports=(),
+        needs_process=True,  # it calls exit() when its numbers overflow
     ),
     "CSDP": _program("coinor-csdp", INTERIOR, "EPL-1.0", "axtol", "atytol", "objtol"),
     "SDPA-CLI": _program("sdpa", INTERIOR, "GPL-2.0", "epsilonStar", "epsilonDash"),
@@ -137,6 +141,7 @@ SOLVERS: dict[str, SolverNotes] = {
         _tight("FeasTol", "DualTol", "RelGap", least=1e-9),
         lambda count: {"Threads": count},
         "without a licence, small problems only",
+        needs_process=True,  # it prints about its licence
     ),
     "OSQP": SolverNotes(
         "comes with CVXPY",
@@ -205,6 +210,16 @@ def installed_solvers() -> list[str]:
     """Return the installed ones among them, in the same order."""
     here = {*cp.installed_solvers(), *(name for name, solver in COMMAND_LINE.items() if solver.path)}
     return [name for name in known_solvers() if name in here]
+
+
+def is_executable(name: str) -> bool:
+    """Whether a solver is a program of its own, which runs in its own process anyway."""
+    return name in COMMAND_LINE
+
+
+def needs_process(name: str) -> bool:
+    """Whether a solver runs in its own process unless something else is asked for."""
+    return is_executable(name) or (name in SOLVERS and SOLVERS[name].needs_process)
 
 
 def takes_semidefinite(name: str) -> bool:

@@ -46,6 +46,10 @@ class Ended:
     megabytes: float | None = None
 
 
+class NotSendable(InvalidProblem):
+    """The work holds something that cannot be sent to another process."""
+
+
 def available_threads() -> int:
     """Return the number of cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -97,9 +101,7 @@ def _pickled(task: tuple) -> bytes:
     try:
         return pickle.dumps(wrap_non_picklable_objects(task, keep_wrapper=False), protocol=5)
     except Exception as error:
-        raise InvalidProblem(
-            f"to run in its own process the program must be picklable, but it is not: {error}"
-        ) from error
+        raise NotSendable(f"to run in its own process the program must be picklable, but it is not: {error}") from error
 
 
 def _current_folder() -> str | None:

@@ -135,8 +135,8 @@ def serve(number: int) -> None:
     _replace_streams(os.open(os.devnull, os.O_RDWR))
     awake, guardians = _woken_by_children(), dict[int, str | None]()
     while os.getppid() == parent:
-        ready, _, _ = select.select([control, awake], [], [], LOOK_UP_SECONDS)
-        if control in ready and not _forked_guardian(control, guardians):
+        ready, _, _ = select.select([control.fileno(), awake], [], [], LOOK_UP_SECONDS)
+        if control.fileno() in ready and not _forked_guardian(control, guardians):
             break
         _reap(awake, guardians)
     _leave(awake, guardians)
@@ -351,11 +351,12 @@ def _limit_memory(most: float, threads: int) -> None:
 
 
 def _replace_streams(given: int, out: int | None = None, err: int | None = None) -> None:
-    """Connect standard input, output and errors to other files."""
-    for number, other in enumerate((given, given if out is None else out, given if err is None else err)):
+    """Connect standard input, output and errors to other files; without any, output goes where the input is from."""
+    others = given, given if out is None else out, given if err is None else err
+    for number, other in enumerate(others):
         os.dup2(other, number)
-    for other in {given, out, err} - {None, 0, 1, 2}:
-        os.close(other)  # type: ignore[arg-type]
+    for other in set(others) - {0, 1, 2}:
+        os.close(other)
     for stream in (sys.stdout, sys.stderr):
         with suppress(Exception):
             stream.reconfigure(line_buffering=True, errors="backslashreplace")  # type: ignore[union-attr]
