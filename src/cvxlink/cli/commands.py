@@ -11,9 +11,10 @@ import typer
 from .. import __version__
 from ..errors import CvxlinkError
 from . import cluster_arguments
+from .signals import InterruptibleApp
 from .terminal import EXIT_CODES, errors_in_one_sentence, print_json, say
 
-app = typer.Typer(
+app = InterruptibleApp(
     help="Convex programs for clustering with must-links and cannot-links.",
     no_args_is_help=True,
     add_completion=False,

@@ -54,8 +54,8 @@ class Options:
         stopped (it runs in a child process).
     isolate : bool, optional
         Run the solver or route in a child process, so that a crash becomes an outcome and does not end Python. By
-        default those solvers run there whose library can end Python, print whatever they are told, or are executables:
-        SDPA, COPT, CSDP, SDPA-CLI and DSDP. False runs SDPA and COPT in this process too.
+        default those solvers run there whose library can end Python or cannot be interrupted (SDPA, CVXOPT, COPT), and
+        executables (CSDP, SDPA-CLI, DSDP). False runs all but the executables in this process.
     threads : int, optional
         Limit dense linear algebra, and solvers with such an option, to this many threads. By default they choose
         themselves in this process, and use one per core in a child process. ``solution.resources`` has the number.

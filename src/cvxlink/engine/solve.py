@@ -13,6 +13,7 @@ from ..certificates import Certificate, certify_program
 from ..certificates.linear_sdp import Face
 from ..errors import InaccurateWarning, InfeasibleProblem, InvalidInput, InvalidProblem, ReductionRefused, SolveFailed
 from ..numerics.checks import real_array
+from ..numerics.interruption import Interruptible
 from ..numerics.matrices import Arrays
 from ..numerics.threads import on_threads
 from ..programs.base import Program
@@ -20,7 +21,6 @@ from ..programs.declared import SpecialProgram
 from ..programs.status import DEFAULT_ACCURACY, Status
 from ..solvers.catalogue import SOLVERS
 from ..solvers.catalogue import solver_options as translated
-from ..solvers.interruption import Interruptible
 from ..solvers.isolation import Ended, Limits, NotSendable, run_isolated
 from ..solvers.route import Attempt, Route, Settings, resources_of, without_answer
 from ..solvers.through_cvxpy import run_solver

@@ -43,8 +43,8 @@ class SolverNotes:
     ``kind`` is the type of algorithm: if two solvers of different kinds agree, a common mistake is unlikely.
     ``reports`` lists what CVXPY passes on about a run. A solver that ``stalls`` may lose all digits just before it
     reaches a tight tolerance and return nothing; it gets a second try with looser tolerances. A solver that
-    ``needs_process`` runs in its own process by default, because its library ends Python on some programs, or prints
-    even if it is told not to.
+    ``needs_process`` runs in its own process by default, because its library ends Python on some programs, cannot be
+    interrupted, or prints even if it is told not to.
     """
 
     get: str
@@ -108,6 +108,7 @@ SOLVERS: dict[str, SolverNotes] = {
         _tight("abstol", "reltol", "feastol", least=1e-8),  # with less it gives up
         limits=DENSE,
         reports=(),
+        needs_process=True,  # it keeps Python's lock, so that Ctrl-C would have to wait for it
     ),
     "SDPA": SolverNotes(
         EXTRA,

@@ -84,12 +84,17 @@ def run_isolated(
     )
     sent = LENGTH.pack(len(surroundings)) + surroundings + LENGTH.pack(len(task)) + task
     try:
-        with connected(prints) as run:
-            return _Conversation(run, sent, limits, who, hear).held()
+        for is_last in (False, True):
+            with connected(prints) as run:
+                conversation = _Conversation(run, sent, limits, who, hear)
+                ended = conversation.held()
+            if is_last or not conversation.was_cut_off:
+                return ended
     except NoWorker as error:
         return Ended(failure=f"no process can be started for {who}: {error}")
     except OSError as error:  # for example, too many open files
         return Ended(failure=f"no process can be started for {who}: {error.strerror or error}")
+    raise AssertionError
 
 
 def _pickled(task: tuple) -> bytes:
@@ -143,6 +148,11 @@ class _Conversation:
             self._read_channel(selector)
             self._read_printed(selector)
         return self._ended(monotonic() - (self.began or asked))
+
+    @property
+    def was_cut_off(self) -> bool:
+        """Whether the worker was killed before the task began, so that another can take it."""
+        return self.is_over and self.began is None and not self.reported
 
     def _left(self) -> float:
         if self.limits.seconds is None or self.began is None:

@@ -36,6 +36,8 @@ STATUSES = {
 }
 # If a solver accepts quadratic terms neither directly nor as cones, CVXPY makes a dense semidefinite block of each.
 LARGEST_SQUARE = 400
+# The number by which SCS says that it was interrupted (SCS_SIGINT in its headers).
+SCS_INTERRUPTED = -5
 
 
 @dataclass
@@ -91,7 +93,7 @@ def call_cvxpy(
             # sdpa-python's own check of its answer warns about small matrices; our certificate replaces it.
             warnings.filterwarnings("ignore", category=RuntimeWarning, module="sdpap")
             warnings.filterwarnings("ignore", message="Python recalculation of primal")
-            problem.solve(solver=COMMAND_LINE.get(solver, solver), verbose=verbose, **options)
+            _solve(problem, solver, verbose, options)
     except Exception as error:  # solvers raise whatever they like: their own errors, ArithmeticError, ValueError …
         if isinstance(error, MemoryError) and is_task():
             raise  # a limit, not a failure
@@ -107,6 +109,20 @@ def call_cvxpy(
         raw.most_iterations = options.get("max_iters", float("inf"))
         raw.read_point(declaration)
     return raw
+
+
+def _solve(problem: cp.Problem, solver: str, verbose: bool, options: Mapping[str, Any]) -> None:
+    """Let CVXPY solve a problem. SCS notices Ctrl-C itself, so Python does not, and CVXPY takes it for a failure."""
+    if solver != "SCS":
+        problem.solve(solver=COMMAND_LINE.get(solver, solver), verbose=verbose, **options)
+        return
+    told = dict(options)
+    warm_start = told.pop("warm_start", True)
+    data, chain, inverse = problem.get_problem_data(solver, verbose=verbose, solver_opts=told)
+    result = chain.solve_via_data(problem, data, warm_start, verbose, told)
+    if result["info"]["status_val"] == SCS_INTERRUPTED:
+        raise KeyboardInterrupt
+    problem.unpack_results(result, chain, inverse)
 
 
 def order_of_quadratic_terms(problem: cp.Problem) -> int:

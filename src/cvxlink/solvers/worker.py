@@ -30,6 +30,7 @@ from typing import Any, NoReturn
 
 from cvxpy.lin_ops import lin_utils
 
+from ..numerics.interruption import compute_directly
 from ..numerics.threads import on_threads
 from .processes import (
     adopt_orphans,
@@ -292,6 +293,7 @@ def _do(connection: socket.socket, out: int, err: int, given: Surroundings, fold
         for which in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT):
             signal.signal(which, signal.SIG_DFL)
         _task.channel = connection
+        compute_directly()
         _replace_streams(os.open(os.devnull, os.O_RDONLY), out, err)
         _settle(given, folder)
         # CVXPY tells expressions apart by running numbers, which must not start again at those of the declaration.

@@ -10,6 +10,8 @@ from tempfile import mkstemp
 
 from ...errors import InvalidInput
 
+_unfinished: set[Path] = set()
+
 
 def require_new(outputs: Mapping[str, Path | None], inputs: Mapping[str, Path | None]) -> None:
     """Raise if an output file is also an input file, or is named twice.
@@ -50,6 +52,7 @@ def put_in_place(path: Path | None) -> Iterator[Path | None]:
         return
     target = path.resolve()
     temporary = _beside(path, target)
+    _unfinished.add(temporary)
     try:
         yield temporary
         temporary.chmod(target.stat().st_mode if target.exists() else 0o666 & ~_umask())
@@ -57,6 +60,13 @@ def put_in_place(path: Path | None) -> Iterator[Path | None]:
     except OSError as error:
         raise InvalidInput(f"{path} cannot be written: {error.strerror}") from error
     finally:
+        temporary.unlink(missing_ok=True)
+        _unfinished.discard(temporary)
+
+
+def remove_unfinished() -> None:
+    """Remove the temporary files that are being written, because this process is about to end at once."""
+    for temporary in list(_unfinished):
         temporary.unlink(missing_ok=True)
 
 

@@ -9,7 +9,13 @@ from collections.abc import Callable
 from queue import SimpleQueue
 from typing import Any
 
-from .worker import is_task
+_is_useless = False
+
+
+def compute_directly() -> None:
+    """Let this process compute in its first thread: another process waits for it, and sees Ctrl-C."""
+    global _is_useless
+    _is_useless = True
 
 
 class Interruptible:
@@ -22,7 +28,8 @@ class Interruptible:
 
     def __init__(self) -> None:
         is_main = threading.current_thread() is threading.main_thread()
-        self._is_needed = is_main and not is_task()
+        self._is_needed = is_main and not _is_useless
+        self._thread: threading.Thread | None = None
         self._messages: SimpleQueue[tuple[Callable[..., Any] | None, Any, SimpleQueue | None]] = SimpleQueue()
 
     def here(self, function: Callable[..., Any] | None) -> Callable[..., Any] | None:
@@ -54,14 +61,13 @@ class Interruptible:
                 outcome.append((None, error))
             self._messages.put((None, None, None))
 
-        thread = threading.Thread(target=compute, name="cvxlink", daemon=True)
-        thread.start()
+        self._thread = threading.Thread(target=compute, name="cvxlink", daemon=True)
+        self._thread.start()
         try:
             self._answer_calls()
         except BaseException:
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(
-                ctypes.c_ulong(thread.ident or 0), ctypes.py_object(KeyboardInterrupt)
-            )
+            number = ctypes.c_ulong(self._thread.ident or 0)
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(number, ctypes.py_object(KeyboardInterrupt))
             raise
         value, error = outcome[0]
         if error is not None:
@@ -70,6 +76,11 @@ class Interruptible:
             finally:
                 del error, outcome  # or the error would hold itself through this frame
         return value
+
+    def clean_up(self, seconds: float) -> None:
+        """After an interruption, wait so many seconds at most for the computation to end as well."""
+        if self._thread is not None:
+            self._thread.join(seconds)
 
     def _answer_calls(self) -> None:
         """Wait for the end, and make the calls that are asked for until then."""
