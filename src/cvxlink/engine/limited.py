@@ -24,7 +24,7 @@ from .solution import Solution, Timings
 PRESOLVING, CERTIFYING = "presolving", "certifying the answer"
 # What lifting and certifying the best point of an iterative route may take once its time is up. With the time to clean
 # up, this keeps the promise of one second or a tenth of the limit.
-LEAST_GRACE, SHARE_OF_GRACE = 0.7, 0.08
+LEAST_GRACE, SHARE_OF_GRACE = 0.6, 0.08
 
 
 class Watch(Protocol):

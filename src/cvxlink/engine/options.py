@@ -58,7 +58,7 @@ class Options:
         executables (CSDP, SDPA-CLI, DSDP). False runs all but the executables in this process.
     threads : int, optional
         Limit dense linear algebra, and solvers with such an option, to this many threads. By default they choose
-        themselves in this process, and use one per core in a child process. ``solution.resources`` has the number.
+        themselves; a child process gets as many as this one uses. ``solution.resources`` has the number.
     strict : bool
         Raise :class:`~cvxlink.SolveFailed` unless the status is OPTIMAL or INACCURATE, and warn if it is INACCURATE. If
         False, return the solution in any case.

@@ -5,6 +5,7 @@ The processes, and why there are three of them, are described in :mod:`cvxlink.s
 
 from __future__ import annotations
 
+import copyreg
 import os
 import pickle
 import selectors
@@ -13,6 +14,7 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from time import monotonic
 from typing import Any
 
@@ -20,7 +22,7 @@ from cvxpy.lin_ops import lin_utils
 from joblib import wrap_non_picklable_objects
 
 from ..errors import InvalidProblem
-from ..numerics.threads import on_threads
+from ..numerics.threads import on_threads, threads_in_use
 from .connection import CLEAN_UP_SECONDS, LISTEN_SECONDS, START_UP_SECONDS, NoWorker, Run, connected
 from .processes import CHUNK, CappedOutput, how_it_ended
 from .worker import ANSWER, HEAD, LENGTH, READY, STAGE, Report, Stage, Surroundings, is_task
@@ -28,7 +30,7 @@ from .worker import ANSWER, HEAD, LENGTH, READY, STAGE, Report, Stage, Surroundi
 
 @dataclass(frozen=True)
 class Limits:
-    """What a process may use: seconds, bytes of memory and threads. None means no limit, and one thread per core."""
+    """What a process may use: seconds, bytes of memory, threads. None means no limit, and as many threads as here."""
 
     seconds: float | None = None
     memory: float | None = None
@@ -78,7 +80,7 @@ def run_isolated(
             dict(os.environ),
             _current_folder(),
             [folder for folder in sys.path if folder],
-            limits.threads or available_threads(),
+            limits.threads or threads_in_use(),
             limits.memory,
         )
     )
@@ -109,6 +111,17 @@ def _pickled(task: tuple) -> bytes:
         raise NotSendable(f"to run in its own process the program must be picklable, but it is not: {error}") from error
 
 
+def _rebuilt(function: Callable[..., Any], name: str | None) -> Any:
+    made = cached_property(function)
+    if name is not None:
+        made.__set_name__(object, name)
+    return made
+
+
+# Classes of a script are sent with all they have; before Python 3.12 these properties hold a lock, which cannot be.
+copyreg.pickle(cached_property, lambda made: (_rebuilt, (made.func, made.attrname)))
+
+
 def _current_folder() -> str | None:
     try:
         return os.getcwd()
@@ -127,12 +140,11 @@ class _Conversation:
         self.received, self.printed, self.reported = bytearray(), CappedOutput(), bytearray()
         self.answer: bytes | None = None
         self.stage = Stage(who)
-        self.began: float | None = None
-        self.is_over = False
+        self.asked = monotonic()
+        self.has_begun = self.is_over = False
 
     def held(self) -> Ended:
         """Hold the conversation, and return how the work ended."""
-        asked = monotonic()
         with selectors.DefaultSelector() as selector:
             selector.register(self.run.channel, selectors.EVENT_READ | selectors.EVENT_WRITE)
             selector.register(self.run.report, selectors.EVENT_READ)
@@ -141,23 +153,24 @@ class _Conversation:
                 selector.register(self.run.printed, selectors.EVENT_READ)
             while not self.is_over:
                 left = self._left()
-                if left <= 0 or (self.began is None and monotonic() - asked > START_UP_SECONDS):
+                if left <= 0:
                     self._stop(selector)
                     return self._stopped()
                 self._listen(selector, min(left, LISTEN_SECONDS))
             self._read_channel(selector)
             self._read_printed(selector)
-        return self._ended(monotonic() - (self.began or asked))
+        return self._ended(monotonic() - self.asked)
 
     @property
     def was_cut_off(self) -> bool:
         """Whether the worker was killed before the task began, so that another can take it."""
-        return self.is_over and self.began is None and not self.reported
+        return self.is_over and not self.has_begun and not self.reported
 
     def _left(self) -> float:
-        if self.limits.seconds is None or self.began is None:
-            return float("inf")
-        return self.limits.seconds + self.stage.grace - (monotonic() - self.began)
+        seconds = float("inf") if self.limits.seconds is None else self.limits.seconds + self.stage.grace
+        if not self.has_begun:
+            seconds = min(seconds, START_UP_SECONDS)
+        return self.asked + seconds - monotonic()
 
     def _listen(self, selector: selectors.BaseSelector, seconds: float) -> None:
         for key, events in selector.select(seconds):
@@ -204,7 +217,7 @@ class _Conversation:
             content = bytes(memoryview(self.received)[HEAD.size : HEAD.size + length])
             del self.received[: HEAD.size + length]
             if kind == READY:
-                self.began = monotonic()
+                self.has_begun = True
             elif kind == ANSWER:
                 self.answer = content
             elif kind == STAGE:
@@ -247,9 +260,9 @@ class _Conversation:
     def _stopped(self) -> Ended:
         report = self._report()
         megabytes = None if report is None else report.megabytes
-        if self.began is None:
+        if self.limits.seconds is None:
             return Ended(failure=f"the process of {self.who} did not start within {START_UP_SECONDS:g} s")
-        seconds = float(self.limits.seconds or 0.0)
+        seconds = self.limits.seconds
         return Ended(limit=f"{self.stage.who} was stopped after {seconds:g} s", seconds=seconds, megabytes=megabytes)
 
     def _ended(self, seconds: float) -> Ended:

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..numerics.threads import threads_in_use
 from ..programs.status import DEFAULT_ACCURACY, Status
-from .isolation import Ended, Limits, available_threads
+from .isolation import Ended, Limits
 
 
 def interior_tolerance(accuracy: float | None) -> float:
@@ -262,5 +262,4 @@ def without_answer(ended: Ended) -> Attempt:
 
 def resources_of(ended: Ended, limits: Limits, isolated: bool) -> Resources:
     """Return what the work ran on."""
-    threads = limits.threads or (available_threads() if isolated else threads_in_use())
-    return Resources(threads, isolated, ended.megabytes)
+    return Resources(limits.threads or threads_in_use(), isolated, ended.megabytes)
