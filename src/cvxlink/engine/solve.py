@@ -27,7 +27,7 @@ from ..solvers.through_cvxpy import run_solver
 from ..solvers.worker import tell
 from .formulation import Formulation, checked_program
 from .learnt_kernel import LearntKernel
-from .limited import Unwatched, Watch, solved_within_limits
+from .limited import SHARE_KEPT, Unwatched, Watch, solved_within_limits
 from .options import Options
 from .plan import FromEquivalent, Plan, make_plan, warm_routes
 from .solution import Solution, Timings
@@ -84,7 +84,7 @@ def solved(problem: Formulation, options: Options, watch: Watch | None = None) -
             options.random_state,
             options.progress,
             factor,
-            reduce_seconds,
+            reduce_seconds + SHARE_KEPT * (options.time_limit or 0.0),
         )
         attempt = _by_route(plan.route, plan.data, settings, limits, options.is_isolated)
         told: dict[str, Any] = {}

@@ -38,6 +38,8 @@ class Interruptible:
             return function
 
         def called_there(*arguments: Any) -> Any:
+            if not self._is_needed:
+                return function(*arguments)
             reply: SimpleQueue[tuple[Any, BaseException | None]] = SimpleQueue()
             self._messages.put((function, arguments, reply))
             value, error = reply.get()
@@ -62,7 +64,11 @@ class Interruptible:
             self._messages.put((None, None, None))
 
         self._thread = threading.Thread(target=compute, name="cvxlink", daemon=True)
-        self._thread.start()
+        try:
+            self._thread.start()
+        except RuntimeError:  # the system allows no more threads
+            self._thread, self._is_needed = None, False
+            return work(*arguments)
         try:
             self._answer_calls()
         except BaseException:

@@ -22,6 +22,8 @@ from .worker import LENGTH, READY, THREAD_VARIABLES
 
 # Starting Python and importing CVXPY does not count as solver time, but must end too.
 START_UP_SECONDS = 120.0
+# The packages of which the worker imports in advance what is imported here.
+PRELOADED = ("cvxlink", "cvxpy", "scipy", "sklearn")
 # A thread that is asked to end sees it after so many seconds at most.
 LISTEN_SECONDS = 0.2
 # What cleaning up may take, at most, before it is left to the guardian.
@@ -64,7 +66,7 @@ class _Worker:
             raise
 
     def _start(self) -> None:
-        modules = [name for name in list(sys.modules) if name.partition(".")[0] == "cvxlink"]
+        modules = [name for name in list(sys.modules) if name.partition(".")[0] in PRELOADED]
         content = pickle.dumps((modules, [os.path.abspath(folder) for folder in sys.path if folder]))
         with suppress(OSError):
             self.control.sendall(LENGTH.pack(len(content)) + content)

@@ -68,7 +68,8 @@ class Settings:
     start : array or None
         A factor to start from, one row per point of the program.
     spent : float
-        The seconds of the time limit that were spent before the route began.
+        The seconds of the time limit that are not for the route: those spent before it began, and some kept for the
+        certificate.
     """
 
     accuracy: float | None = None
