@@ -11,7 +11,7 @@ import pytest
 SCRIPT = """
 import threading
 from threadpoolctl import threadpool_info
-from cvxlink.numerics.threads import on_threads, threads_in_use
+from cvxlink.numerics.threads import on_threads
 
 def blas():
     return sorted({library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"})
@@ -33,21 +33,23 @@ first.__exit__(None, None, None)
 assert blas() == [1], "the other thread still wants one"
 leave.set()
 thread.join()
-print(before, blas())
+assert before == blas() != [1]
 with on_threads(2):
     with on_threads(1):
-        assert threads_in_use() == 1
+        assert blas() == [1]
     assert blas() == [2]
-print(before, blas())
+assert before == blas()
+print("restored")
 """
 
 
 @pytest.mark.slow
+@pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="BLAS has one thread only on one core")
 def test_overlapping_limits_leave_no_trace():
     variables = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
     environment = {**os.environ, **dict.fromkeys(variables, "3"), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     done = subprocess.run([sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True, check=False)
-    assert done.stdout == "[3] [3]\n" * 2, done.stdout + done.stderr
+    assert done.stdout == "restored\n", done.stderr
 
 
 def test_many_threads_at_once_restore_the_number():

@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
+import atexit
 import contextvars
 import ctypes
+import os
+import sys
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from queue import SimpleQueue
 from typing import Any
 
+# The exit code of a program that Ctrl-C ended, as shells have it.
+INTERRUPTED = 130
 _is_useless = False
+_abandoned: list[threading.Thread] = []
+
+
+@atexit.register
+def _leave_abandoned() -> None:
+    """End Python at once if a library is still computing what was interrupted; its thread would hold up the exit."""
+    if any(thread.is_alive() for thread in _abandoned):
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(Exception):
+                stream.flush()
+        os._exit(INTERRUPTED)
 
 
 def compute_directly() -> None:
@@ -72,6 +89,7 @@ class Interruptible:
         try:
             self._answer_calls()
         except BaseException:
+            _abandoned.append(self._thread)
             number = ctypes.c_ulong(self._thread.ident or 0)
             ctypes.pythonapi.PyThreadState_SetAsyncExc(number, ctypes.py_object(KeyboardInterrupt))
             raise

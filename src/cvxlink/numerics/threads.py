@@ -58,7 +58,15 @@ class _SharedLimit:
 
     def _apply(self) -> None:
         for library, before in self.before:
+            _release(library)
             library.set_num_threads(min(self.counts, default=before))
+            _release(library)
+
+
+def _release(library: Any) -> None:
+    """Let any thread set the number: threadpoolctl lets only the first, whoever that was; here they take turns."""
+    if hasattr(library, "clear_controlling_thread"):
+        library.clear_controlling_thread(force=True)
 
 
 _shared = _SharedLimit()
