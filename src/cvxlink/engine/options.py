@@ -54,8 +54,8 @@ class Options:
         stopped (it runs in a child process).
     isolate : bool, optional
         Run the solver or route in a child process, so that a crash becomes an outcome and does not end Python. By
-        default those solvers run there whose library can end Python or cannot be interrupted (SDPA, CVXOPT, COPT), and
-        executables (CSDP, SDPA-CLI, DSDP). False runs all but the executables in this process.
+        default these do so: SDPA, which can end Python, COPT, executables (CSDP, SDPA-CLI, DSDP), and on large programs
+        Clarabel and CVXOPT, which Ctrl-C could not interrupt. False runs all but the executables in this process.
     threads : int, optional
         Limit dense linear algebra, and solvers with such an option, to this many threads. By default they choose
         themselves; a child process gets as many as this one uses. ``solution.resources`` has the number.
@@ -130,9 +130,9 @@ class Options:
         """Whether a child process is asked for."""
         return bool(self.isolate)
 
-    def isolates(self, solver: str) -> bool:
+    def isolates(self, solver: str, unknowns: int) -> bool:
         """Whether a solver runs in a child process: because that is asked for, or by default because it needs one."""
-        return needs_process(solver) if self.isolate is None else self.isolate or is_executable(solver)
+        return needs_process(solver, unknowns) if self.isolate is None else self.isolate or is_executable(solver)
 
 
 def in_bytes(limit: Any) -> float | None:

@@ -114,7 +114,7 @@ def _by_solver(plan: Plan, options: Options, limits: Limits) -> tuple[Attempt, d
     assert plan.solver is not None
     told = translated(plan.solver, options.accuracy, options.threads, options.solver_options or {})
     # Only ending its process stops a solver in time.
-    isolated = options.isolates(plan.solver) or limits.seconds is not None
+    isolated = options.isolates(plan.solver, plan.program.sizes.unknowns) or limits.seconds is not None
     attempt = run_solver(plan.program, plan.solver, told, limits, isolated, options.verbose)
     if _has_stalled(plan.solver, attempt, options):
         assert options.accuracy is not None

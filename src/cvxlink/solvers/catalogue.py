@@ -21,6 +21,8 @@ DENSE_LIMIT = 60
 # With only one to three rows, SCS needs few iterations. Measured on CSC at order 99: 0.2 s, Clarabel 18 s.
 FEW_ROWS = 3
 SMALL_BLOCK = 30
+# With more unknowns a solver may take longer than one waits for Ctrl-C without wondering.
+LARGEST_UNINTERRUPTED = 1000
 
 
 Options = dict[str, Any]
@@ -43,8 +45,9 @@ class SolverNotes:
     ``kind`` is the type of algorithm: if two solvers of different kinds agree, a common mistake is unlikely.
     ``reports`` lists what CVXPY passes on about a run. A solver that ``stalls`` may lose all digits just before it
     reaches a tight tolerance and return nothing; it gets a second try with looser tolerances. A solver that
-    ``needs_process`` runs in its own process by default, because its library ends Python on some programs, cannot be
-    interrupted, or prints even if it is told not to.
+    ``needs_process`` runs in its own process by default, because its library ends Python on some programs, or prints
+    even if it is told not to. One that ``keeps_lock`` lets no other thread of Python run, so that Ctrl-C would have to
+    wait for it; it runs there if the program is large.
     """
 
     get: str
@@ -59,6 +62,7 @@ class SolverNotes:
     get_licence: str = "see its documentation on how to get one"
     stalls: bool = False
     needs_process: bool = False
+    keeps_lock: bool = False
 
 
 INTERIOR, FIRST_ORDER, ACTIVE_SET = "interior point", "first order", "active set"
@@ -89,6 +93,7 @@ SOLVERS: dict[str, SolverNotes] = {
         lambda count: {"max_threads": count},
         DENSE,
         stalls=True,
+        keeps_lock=True,
     ),
     "SCS": SolverNotes(
         "comes with cvxlink",
@@ -108,7 +113,7 @@ SOLVERS: dict[str, SolverNotes] = {
         _tight("abstol", "reltol", "feastol", least=1e-8),  # with less it gives up
         limits=DENSE,
         reports=(),
-        needs_process=True,  # it keeps Python's lock, so that Ctrl-C would have to wait for it
+        keeps_lock=True,
     ),
     "SDPA": SolverNotes(
         EXTRA,
@@ -218,9 +223,11 @@ def is_executable(name: str) -> bool:
     return name in COMMAND_LINE
 
 
-def needs_process(name: str) -> bool:
-    """Whether a solver runs in its own process unless something else is asked for."""
-    return is_executable(name) or (name in SOLVERS and SOLVERS[name].needs_process)
+def needs_process(name: str, unknowns: int = 0) -> bool:
+    """Whether a solver runs a program of this size in its own process unless something else is asked for."""
+    notes = SOLVERS.get(name)
+    by_size = notes is not None and notes.keeps_lock and unknowns > LARGEST_UNINTERRUPTED
+    return is_executable(name) or by_size or (notes is not None and notes.needs_process)
 
 
 def takes_semidefinite(name: str) -> bool:
