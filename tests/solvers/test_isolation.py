@@ -16,8 +16,9 @@ import pytest
 
 import cvxlink as cl
 from cvxlink.engine.options import in_bytes
-from cvxlink.solvers.isolation import Limits, memory_of_group, run_isolated
-from helpers.processes import children
+from cvxlink.solvers.isolation import Limits, run_isolated
+from cvxlink.solvers.processes import memory_of
+from helpers.processes import descendants_of_this, until
 
 pytestmark = pytest.mark.slow
 
@@ -25,11 +26,12 @@ pytestmark = pytest.mark.slow
 @pytest.fixture
 def temporary(tmp_path, monkeypatch):
     """A folder for temporary files, in which none may be left, nor a process; those there were before."""
-    before = set(children())  # joblib keeps some
+    run_isolated(int, (), Limits(), "a first task, which starts the worker")
+    before = descendants_of_this()  # joblib keeps some, and the worker stays
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     yield before
     assert list(tmp_path.iterdir()) == []
-    assert set(children()) <= before
+    assert until(lambda: descendants_of_this() <= before)
 
 
 def test_an_answer_comes_back(temporary):
@@ -58,9 +60,19 @@ def test_a_crash_is_a_failure_in_one_sentence(temporary, work, arguments, says):
     assert re.search(f"the process of work .*{says}", ended.failure)
 
 
+def grow() -> None:
+    """Take memory a megabyte at a time, as fast as possible."""
+    taken = []
+    while True:
+        taken.append(np.ones(125_000))
+
+
 def test_memory_is_limited(temporary):
     ended = run_isolated(np.ones, (400_000_000,), Limits(memory=6e8), "work")
-    assert "work was stopped at 0.6" in ended.limit or "work was stopped at 0.7" in ended.limit
+    assert "not enough memory" in ended.limit and ended.megabytes < 660
+    ended = run_isolated(grow, (), Limits(memory=6e8), "work")
+    assert "work was stopped at 0.6" in ended.limit or "not enough memory" in ended.limit
+    assert 400 < ended.megabytes < 660
     ended = run_isolated(np.ones, (10**15,), Limits(), "work")
     assert "not enough memory" in ended.limit
 
@@ -92,8 +104,23 @@ def test_routes_can_be_isolated_too(small_pcp, temporary):
     here, there = small_pcp.solve(), small_pcp.solve(isolate=True)
     assert there.resources.isolated and not here.resources.isolated
     assert there.value == pytest.approx(here.value, abs=1e-9)
-    with pytest.raises(cl.InvalidInput, match="progress is reported from this process only"):
-        small_pcp.solve(isolate=True, progress=print)
+
+
+@pytest.mark.parametrize("how", [{"isolate": True}, {"time_limit": 60}, {"memory_limit": "2GB"}])
+def test_progress_is_reported_in_the_thread_that_asked_for_it(small_pcp, how):
+    seen = []
+    small_pcp.solve(**how, progress=lambda progress: seen.append((progress.step, threading.current_thread())))
+    assert [step for step, _ in seen] == list(range(len(seen))) and len(seen) > 2
+    assert {thread for _, thread in seen} == {threading.current_thread()}
+
+    class Enough(Exception):
+        pass
+
+    def stop(progress):
+        raise Enough
+
+    with pytest.raises(Enough):
+        small_pcp.solve(**how, progress=stop)
 
 
 def test_a_solver_that_takes_too_much_memory_is_stopped(temporary):
@@ -101,7 +128,9 @@ def test_a_solver_that_takes_too_much_memory_is_stopped(temporary):
     problem = cl.PCP(cl.Graph.knn(X), cl.Links.sample(y, per_class=3, random_state=0))
     options = {"solver": "CLARABEL", "form": "paper", "presolve": False, "memory_limit": "400MB"}
     solution = problem.solve(**options, strict=False)
-    assert solution.status is cl.Status.LIMIT and "stopped at 0.4" in solution.reason
+    assert solution.status is cl.Status.LIMIT
+    assert "stopped at 0.4" in solution.reason or "not enough memory" in solution.reason
+    assert solution.resources.megabytes < 440
     with pytest.raises(cl.SolveFailed, match="stopped at a limit of time, memory or iterations"):
         problem.solve(**options)
 
@@ -111,18 +140,24 @@ def test_a_child_that_is_killed_from_outside_is_an_error_and_the_next_solve_runs
     slow = cl.PCP(cl.Graph.knn(X), cl.Links.sample(y, per_class=3, random_state=0))
 
     def kill():
-        while not set(children()) - temporary:
-            time.sleep(0.05)
-        time.sleep(3)
-        for child in set(children()) - temporary:
-            os.kill(int(child), signal.SIGKILL)
+        assert until(lambda: len(descendants_of_this() - temporary) == 2)
+        time.sleep(1)
+        for process in descendants_of_this() - temporary:
+            os.kill(process, signal.SIGKILL)
 
     thread = threading.Thread(target=kill)
     thread.start()
     solution = slow.solve(solver="CLARABEL", form="paper", presolve=False, isolate=True, strict=False)
     thread.join()
-    assert solution.status is cl.Status.ERROR and "SIGKILL" in solution.reason
+    assert solution.status is cl.Status.ERROR and re.search("SIGKILL|from outside", solution.reason)
     assert small_pcp.solve(solver="CLARABEL", isolate=True).status is cl.Status.OPTIMAL
+
+
+def test_a_worker_that_is_killed_is_replaced(small_pcp):
+    before = small_pcp.solve(solver="CLARABEL", isolate=True)
+    for process in descendants_of_this():
+        os.kill(process, signal.SIGKILL)
+    assert small_pcp.solve(solver="CLARABEL", isolate=True).value == before.value
 
 
 @pytest.mark.parametrize(
@@ -147,8 +182,8 @@ def test_senseless_arguments_are_refused(small_pcp, arguments, says):
 
 
 def test_the_memory_of_this_process_is_seen():
-    assert memory_of_group(os.getpgrp()) > 5e7
-    assert memory_of_group(2**22 + 7) == 0
+    assert memory_of(os.getpid()) > 5e7
+    assert memory_of(2**22 + 7) == 0
 
 
 def test_a_route_in_a_module_beside_a_script_can_be_isolated(tmp_path):

@@ -3,7 +3,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 
 import cvxpy as cp
 import numpy as np
@@ -12,8 +11,9 @@ import pytest
 import cvxlink as cl
 from cvxlink.solvers import through_cvxpy as backend
 from cvxlink.solvers import through_cvxpy as running
+from cvxlink.solvers.isolation import Limits, run_isolated
 from helpers import SOLVERS
-from helpers.processes import children
+from helpers.processes import alive, descendants_of_this, until, with_helpers
 
 pytestmark = pytest.mark.slow
 
@@ -148,24 +148,24 @@ def slow() -> cl.PCP:
 
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_the_time_limit_really_stops_every_solver(slow, solver):
-    before = set(children())  # joblib keeps some
+    run_isolated(int, (), Limits(), "a first task, which starts the worker")
+    before = descendants_of_this()  # joblib keeps some, and the worker stays
     solution = slow.solve(solver=solver, form="paper", presolve=False, time_limit=1, strict=False)
     assert solution.status is cl.Status.LIMIT
     assert "stopped after 1 s" in solution.reason
-    assert set(children()) <= before
+    assert until(lambda: descendants_of_this() <= before)
 
 
-def test_a_crash_in_the_child_is_an_error_with_its_signal(small_pcp, monkeypatch):
-    import pickle
+class Aborts:
+    """It ends the process that reads it."""
 
-    from cvxlink.solvers import isolation
+    def __reduce__(self):
+        return os.abort, ()
 
-    class Aborts:
-        def __reduce__(self):
-            return os.abort, ()
 
-    monkeypatch.setattr(isolation.pickle, "dumps", lambda task: pickle._dumps(Aborts()))
-    solution = small_pcp.solve(solver="CLARABEL", time_limit=600, strict=False)
+@pytest.mark.parametrize("how", [{"isolate": True}, {"time_limit": 600}])
+def test_a_crash_in_the_child_is_an_error_with_its_signal(small_pcp, how):
+    solution = small_pcp.solve(solver="CLARABEL", solver_options={"max_iter": Aborts()}, strict=False, **how)
     assert solution.status is cl.Status.ERROR
     assert "SIGABRT" in solution.reason
 
@@ -179,38 +179,23 @@ def test_files_in_the_working_folder_do_not_reach_the_child(small_pcp, monkeypat
 def test_no_child_outlives_its_parent():
     script = """
 import cvxlink as cl, os, signal, threading, time
+from helpers.processes import descendants_of_this, until
 X, y = cl.datasets.load("iris")
 problem = cl.PCP(cl.Graph.knn(X), cl.Links.sample(y, per_class=3, random_state=0))
 
-def children():
-    with open(f"/proc/self/task/{os.getpid()}/children") as file:
-        return file.read().split()
-
 def die_once_the_child_runs():
-    while not children():
-        time.sleep(0.1)
-    time.sleep(3)
-    print(*children(), flush=True)
+    assert until(lambda: len(descendants_of_this()) == 3)
+    time.sleep(1)
+    print(*descendants_of_this(), flush=True)
     os.kill(os.getpid(), signal.SIGKILL)
 
 threading.Thread(target=die_once_the_child_runs, daemon=True).start()
 problem.solve(solver="CLARABEL", form="paper", presolve=False, time_limit=500)
 """
-    parent = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
-    assert parent.returncode == -9
-    (child,) = parent.stdout.split()
-    deadline = time.monotonic() + 300
-    while _is_alive(child):
-        assert time.monotonic() < deadline, "the child goes on without its parent"
-        time.sleep(0.1)
-
-
-def _is_alive(process):
-    try:
-        with open(f"/proc/{process}/cmdline") as file:
-            return file.read() != ""  # a zombie nobody has buried yet has none
-    except OSError:
-        return False
+    parent = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=with_helpers())
+    assert parent.returncode == -9, parent.stderr
+    left = {int(word) for word in parent.stdout.split()}
+    assert len(left) == 3 and until(lambda: not left & alive(), 60)
 
 
 def test_a_verdict_that_can_be_refuted_is_not_passed_on(monkeypatch, small_pcp):

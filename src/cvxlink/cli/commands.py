@@ -12,10 +12,11 @@ from .. import __version__
 from ..errors import CvxlinkError, visible
 from . import cluster_arguments
 from .doors import Doors
+from .signals import InterruptibleApp
 from .streams import require_end
 from .terminal import EXIT_CODES, ExitCode, errors_in_one_sentence, exit_code_of, print_json, say
 
-app = typer.Typer(
+app = InterruptibleApp(
     help="Convex programs for clustering with must-links and cannot-links.",
     no_args_is_help=True,
     add_completion=False,

@@ -39,7 +39,7 @@ class ExitCode(IntEnum):
 EXIT_CODES = (
     "Exit codes: 0 success; 1 something is wrong with the input or a file; 2 wrong usage; 3 no answer (the solver "
     "failed, nothing is feasible, or a limit was reached); 4 an answer, but less accurate than asked for, or not "
-    "proven; 70 an error in cvxlink itself; 130 interrupted."
+    "proven; 70 an error in cvxlink itself; 130, 143 or 129 ended by Ctrl-C, SIGTERM or SIGHUP."
 )
 
 

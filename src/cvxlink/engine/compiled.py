@@ -15,10 +15,9 @@ import numpy as np
 
 from ..errors import FormUnavailable, InvalidInput
 from ..numerics.checks import as_flag
-from ..numerics.threads import threads_in_use
-from ..solvers.catalogue import choose_solver, require_solver, solver_options
-from ..solvers.route import Resources
-from ..solvers.through_cvxpy import call_cvxpy, interpreted
+from ..solvers.catalogue import choose_solver, needs_process, require_solver, solver_options
+from ..solvers.isolation import Limits
+from ..solvers.through_cvxpy import run_declaration
 from .formulation import Formulation, checked_program
 from .options import Options
 from .plan import Plan
@@ -76,8 +75,8 @@ class Prepared:
                     next(iter(changes), None),
                 )
             parameter.value = value
-        raw = call_cvxpy(self._declaration, self.solver, {**self.options, "warm_start": True}, verbose, self._compiled)
-        attempt = replace(interpreted(raw, self.solver), resources=Resources(threads_in_use()))
+        told, isolated = {**self.options, "warm_start": True}, needs_process(self.solver)
+        attempt = run_declaration(self._declaration, self.solver, told, Limits(), isolated, verbose, self._compiled)
         why = f"{self.why}; compiled once"
         plan = Plan(problem, (), checked_program(problem), why, form=problem.about.form, solver=self.solver)
         return finished(plan, attempt, self.accuracy, dict(self.options), strict=strict)

@@ -14,6 +14,7 @@ from ..errors import InvalidInput
 from ..numerics.arguments import as_mapping, shown
 from ..numerics.checks import as_count, as_flag, as_number, require_random_state
 from ..programs.status import DEFAULT_ACCURACY
+from ..solvers.catalogue import is_executable, needs_process
 from ..solvers.isolation import Limits, available_threads
 from ..solvers.route import Progress
 
@@ -43,16 +44,19 @@ class Options:
     solver_options : dict, optional
         Passed to the solver unchanged; they take precedence over ``accuracy``.
     time_limit : float, optional
-        Seconds after which a solver is stopped, whatever it is doing (it runs in a child process). A route stops after
-        the iteration it is in.
+        Seconds for the whole solve, from the reductions to the certificate. It runs in a child process, which is
+        stopped whatever it is doing. An iterative route stops by itself after the step it is in and returns its best
+        point, which is certified within another second, or a tenth of the limit.
     memory_limit : float or str, optional
-        Bytes, or a string such as "4GB": the memory that a solver or route may use, over all its processes, before it
-        is stopped (it runs in a child process).
-    isolate : bool
-        Always run the solver or route in a child process, so that a crash becomes an outcome and does not end Python.
+        Bytes, or a string such as "4GB": the memory that the whole solve may use, over all its processes, before it is
+        stopped (it runs in a child process).
+    isolate : bool, optional
+        Run the solver or route in a child process, so that a crash becomes an outcome and does not end Python. By
+        default these do so: SDPA, which can end Python, COPT, executables (CSDP, SDPA-CLI, DSDP), and on large programs
+        Clarabel and CVXOPT, which Ctrl-C could not interrupt. False runs all but the executables in this process.
     threads : int, optional
         Limit dense linear algebra, and solvers with such an option, to this many threads. By default they choose
-        themselves in this process, and use one per core in a child process. ``solution.resources`` has the number.
+        themselves; a child process gets as many as this one uses. ``solution.resources`` has the number.
     strict : bool
         Raise :class:`~cvxlink.SolveFailed` if there is no answer, and warn if the answer is INACCURATE or UNPROVEN. If
         False, return the solution in any case.
@@ -76,7 +80,7 @@ class Options:
     solver_options: Mapping[str, Any] | None = None
     time_limit: float | None = None
     memory_limit: float | str | None = None
-    isolate: bool = False
+    isolate: bool | None = None
     threads: int | None = None
     strict: bool = True
     verbose: bool = False
@@ -97,7 +101,8 @@ class Options:
 
     def __post_init__(self) -> None:
         for name in ("presolve", "isolate", "strict", "verbose"):
-            as_flag(getattr(self, name), name)
+            if name != "isolate" or self.isolate is not None:
+                as_flag(getattr(self, name), name)
         for name in ("solver", "form", "route"):
             value = getattr(self, name)
             self._require(value is None or (isinstance(value, str) and value != ""), name, "a name or None")
@@ -128,8 +133,12 @@ class Options:
 
     @property
     def is_isolated(self) -> bool:
-        """Whether a child process is needed; memory can only be limited there."""
-        return self.isolate or self.memory_limit is not None
+        """Whether a child process is asked for."""
+        return bool(self.isolate)
+
+    def isolates(self, solver: str, unknowns: int) -> bool:
+        """Whether a solver runs in a child process: because that is asked for, or by default because it needs one."""
+        return needs_process(solver, unknowns) if self.isolate is None else self.isolate or is_executable(solver)
 
 
 def as_accuracy(accuracy: Any) -> float | None:

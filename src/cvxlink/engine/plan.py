@@ -82,6 +82,8 @@ class Plan:
     data: Any = None
 
     def __str__(self) -> str:
+        if self.route is None and self.solver is None:
+            return f"{type(self.problem).__name__}: {self.why}"
         lines = [f"{type(self.problem).__name__}: {self.problem.program.sizes}"]
         lines += [*self.problem.remarks, *(str(step).rstrip() for step in self.steps)]
         if self.route is not None:

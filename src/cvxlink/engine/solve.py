@@ -14,6 +14,7 @@ from ..certificates.face import Face
 from ..certificates.verdicts import proven_verdict
 from ..errors import InaccurateWarning, InfeasibleProblem, InvalidInput, InvalidProblem, ReductionRefused, SolveFailed
 from ..numerics.checks import real_array
+from ..numerics.interruption import Interruptible
 from ..numerics.matrices import Arrays
 from ..numerics.threads import on_threads
 from ..programs.base import Program
@@ -21,11 +22,13 @@ from ..programs.declared import SpecialProgram
 from ..programs.status import DEFAULT_ACCURACY, Status
 from ..solvers.catalogue import SOLVERS
 from ..solvers.catalogue import solver_options as translated
-from ..solvers.isolation import Ended, Limits, run_isolated
+from ..solvers.isolation import Ended, Limits, NotSendable, run_isolated
 from ..solvers.route import Attempt, Route, Settings, resources_of, without_answer
 from ..solvers.through_cvxpy import run_solver
+from ..solvers.worker import tell
 from .formulation import Formulation, checked_program
 from .learnt_kernel import LearntKernel
+from .limited import SHARE_KEPT, Unwatched, Watch, solved_within_limits
 from .options import Options
 from .plan import FromEquivalent, Plan, make_plan, warm_routes
 from .solution import Solution, Timings
@@ -40,7 +43,30 @@ VERDICTS = (Status.INFEASIBLE, Status.UNBOUNDED, Status.UNPROVEN)
 
 def solve(problem: Formulation, options: Options) -> Solution:
     """Solve a problem."""
-    limits, began = options.limits, perf_counter()
+    computation = Interruptible()
+    heard = replace(options, progress=computation.here(options.progress))
+    solution = computation.run(_solved_as_asked, problem, heard)
+    if options.strict:
+        _raise_or_warn(solution)
+    return solution
+
+
+def _solved_as_asked(problem: Formulation, options: Options) -> Solution:
+    """Solve in a process that can be stopped if there are limits, and in this one otherwise."""
+    if options.time_limit is None and options.memory_limit is None:
+        return solved(problem, options)
+    try:
+        return solved_within_limits(problem, options, solved)
+    except NotSendable:
+        if options.solver is None:
+            raise
+    # A solver needs the declaration only, which any process can read.
+    return solved(problem, options)
+
+
+def solved(problem: Formulation, options: Options, watch: Watch | None = None) -> Solution:
+    """Reduce, solve, lift and certify; the outcome is a solution, however good."""
+    limits, began, watch = options.limits, perf_counter(), watch or Unwatched()
     try:
         plan = make_plan(problem, options)
     except InfeasibleProblem as contradiction:
@@ -50,25 +76,33 @@ def solve(problem: Formulation, options: Options) -> Solution:
         spent = Timings(reduce=perf_counter() - began)
         return Solution(problem, Status.INFEASIBLE, str(contradiction), plan, spent)
     _check_route(plan, options)
+    watch.has_planned(plan)
     factor = None if options.start is None else _started(plan, options.start)
     reduce_seconds = perf_counter() - began
     if plan.route is not None:
         settings = Settings(
-            options.accuracy, options.time_limit, options.verbose, options.random_state, options.progress, factor
+            options.accuracy,
+            options.time_limit,
+            options.verbose,
+            options.random_state,
+            options.progress,
+            factor,
+            reduce_seconds + SHARE_KEPT * (options.time_limit or 0.0),
         )
         attempt = _by_route(plan.route, plan.data, settings, limits, options.is_isolated)
         told: dict[str, Any] = {}
     else:
-        attempt, told = _by_solver(plan, options, limits)
-    return finished(plan, attempt, options.accuracy, told, reduce_seconds, options.strict)
+        attempt, told = _by_solver(plan, options, _left_of(limits, reduce_seconds))
+    watch.certifies()
+    return finished(plan, attempt, options.accuracy, told, reduce_seconds, strict=False)
 
 
 def _by_route(route: Route, data: Any, settings: Settings, limits: Limits, isolated: bool) -> Attempt:
-    """Run a route; it ends after the step in which its time is up, and is stopped a little later in a child process."""
-    if settings.time_limit is not None:
-        limits = replace(limits, seconds=5 + 1.25 * settings.time_limit)
+    """Run a route, in a process of its own if that is wanted."""
     if isolated:
-        ended = run_isolated(route.run, (data, settings), limits, f"the route {route.name!r}", settings.verbose)
+        there = replace(settings, progress=None if settings.progress is None else tell)
+        who = f"the route {route.name!r}"
+        ended = run_isolated(route.run, (data, there), limits, who, settings.verbose, settings.progress)
     else:
         with on_threads(limits.threads):
             ended = Ended(route.run(data, settings))
@@ -83,12 +117,13 @@ def _by_solver(plan: Plan, options: Options, limits: Limits) -> tuple[Attempt, d
     assert plan.solver is not None
     told = translated(plan.solver, options.accuracy, options.threads, options.solver_options or {})
     # Only ending its process stops a solver in time.
-    isolated = options.is_isolated or options.time_limit is not None
+    isolated = options.isolates(plan.solver, plan.program.sizes.unknowns) or limits.seconds is not None
     attempt = run_solver(plan.program, plan.solver, told, limits, isolated, options.verbose)
     if _has_stalled(plan.solver, attempt, options):
         assert options.accuracy is not None
         told = translated(plan.solver, min(LOOSER * options.accuracy, 0.1), options.threads, {})
-        again = run_solver(plan.program, plan.solver, told, _left_of(limits, attempt), isolated, options.verbose)
+        left = _left_of(limits, attempt.compile_seconds + attempt.solve_seconds)
+        again = run_solver(plan.program, plan.solver, told, left, isolated, options.verbose)
         attempt = replace(again, reason=f"{again.reason}, with looser tolerances after it had stalled")
     return attempt, told
 
@@ -99,11 +134,9 @@ def _has_stalled(solver: str, attempt: Attempt, options: Options) -> bool:
     return attempt.gave_up and ours and solver in SOLVERS and SOLVERS[solver].stalls
 
 
-def _left_of(limits: Limits, attempt: Attempt) -> Limits:
-    """Return the limits for a second try, with the time that the first has left."""
-    if limits.seconds is None:
-        return limits
-    return replace(limits, seconds=max(limits.seconds - attempt.compile_seconds - attempt.solve_seconds, 0.1))
+def _left_of(limits: Limits, spent: float) -> Limits:
+    """Return the limits for what comes next, with the time that is left."""
+    return limits if limits.seconds is None else replace(limits, seconds=max(limits.seconds - spent, 0.1))
 
 
 def finished(
@@ -156,10 +189,6 @@ def _check_route(plan: Plan, options: Options) -> None:
         raise InvalidInput(f"{taken} reports no progress through CVXPY; verbose=True lets it print", "progress")
     if options.progress is not None and route is not None and not route.iterates:
         raise InvalidInput(f"{taken} has no steps to report; leave out progress", "progress")
-    if options.progress is not None and options.is_isolated:
-        raise InvalidInput(
-            "progress is reported from this process only; leave out isolate and memory_limit", "progress"
-        )
     if options.start is not None and not (route and route.starts_warm):
         able = warm_routes(plan.program)
         remedy = f"use route={' or '.join(map(repr, able))}" if able else "no route for it does, so leave out start"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
+import threading
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import lru_cache
 from typing import Any
 
@@ -21,13 +23,72 @@ def threads_for(order: int) -> AbstractContextManager[Any]:
 
 
 def on_threads(count: int | None) -> AbstractContextManager[Any]:
-    """Return a context in which dense algebra runs on ``count`` threads; None leaves the number unchanged."""
-    return nullcontext() if count is None else _controller().limit(limits=count)
+    """Return a context in which dense algebra runs on ``count`` threads; None leaves the number unchanged.
+
+    BLAS has one number of threads for the whole process. Where contexts overlap, nested or in different threads of
+    Python, the smallest count holds, and the number from before the first is restored after the last.
+    """
+    return nullcontext() if count is None else _limited(count)
 
 
 def threads_in_use() -> int:
     """Return the current number of threads of dense algebra."""
     return max((library["num_threads"] for library in _controller().info()), default=1)
+
+
+class _SharedLimit:
+    """The limits that are in force on the libraries whose number of threads belongs to the whole process."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.counts: list[int] = []
+        self.before: list[tuple[Any, int]] = []
+
+    def add(self, count: int) -> None:
+        with self.lock:
+            if not self.counts:
+                self.before = [(library, library.num_threads) for library in _libraries("blas")]
+            self.counts.append(count)
+            self._apply()
+
+    def remove(self, count: int) -> None:
+        with self.lock:
+            self.counts.remove(count)
+            self._apply()
+
+    def _apply(self) -> None:
+        for library, before in self.before:
+            _release(library)
+            library.set_num_threads(min(self.counts, default=before))
+            _release(library)
+
+
+def _release(library: Any) -> None:
+    """Let any thread set the number: threadpoolctl lets only the first, whoever that was; here they take turns."""
+    if hasattr(library, "clear_controlling_thread"):
+        library.clear_controlling_thread(force=True)
+
+
+_shared = _SharedLimit()
+
+
+@contextmanager
+def _limited(count: int) -> Iterator[None]:
+    # OpenMP keeps one number for each thread of Python, so contexts there can only be nested.
+    before = [(library, library.num_threads) for library in _libraries("openmp")]
+    _shared.add(count)
+    try:
+        for library, _ in before:
+            library.set_num_threads(count)
+        yield
+    finally:
+        for library, number in before:
+            library.set_num_threads(number)
+        _shared.remove(count)
+
+
+def _libraries(kind: str) -> list[Any]:
+    return [library for library in _controller().lib_controllers if library.user_api == kind]
 
 
 @lru_cache(maxsize=1)

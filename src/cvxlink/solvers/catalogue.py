@@ -22,6 +22,9 @@ DENSE_LIMIT = 60
 # With only one to three rows, SCS needs few iterations. Measured on CSC at order 99: 0.2 s, Clarabel 18 s.
 FEW_ROWS = 3
 SMALL_BLOCK = 30
+# With more unknowns a solver may take longer than the second that Ctrl-C may take. Measured: Clarabel needs 1.3 s for
+# PCP at order 45, which has 1035.
+LARGEST_UNINTERRUPTED = 1000
 
 
 Options = dict[str, Any]
@@ -43,7 +46,10 @@ class SolverNotes:
 
     ``kind`` is the type of algorithm: if two solvers of different kinds agree, a common mistake is unlikely.
     ``reports`` lists what CVXPY passes on about a run. A solver that ``stalls`` may lose all digits just before it
-    reaches a tight tolerance and return nothing; it gets a second try with looser tolerances.
+    reaches a tight tolerance and return nothing; it gets a second try with looser tolerances. A solver that
+    ``needs_process`` runs in its own process by default, because its library ends Python on some programs, or prints
+    even if it is told not to. One that ``keeps_lock`` lets no other thread of Python run, so that Ctrl-C would have to
+    wait for it; it runs there if the program is large.
     """
 
     get: str
@@ -57,6 +63,8 @@ class SolverNotes:
     warm_start: bool = False
     get_licence: str = "see its documentation on how to get one"
     stalls: bool = False
+    needs_process: bool = False
+    keeps_lock: bool = False
 
 
 INTERIOR, FIRST_ORDER, ACTIVE_SET = "interior point", "first order", "active set"
@@ -87,6 +95,7 @@ SOLVERS: dict[str, SolverNotes] = {
         lambda count: {"max_threads": count},
         DENSE,
         stalls=True,
+        keeps_lock=True,
     ),
     "SCS": SolverNotes(
         "comes with cvxlink",
@@ -106,6 +115,7 @@ SOLVERS: dict[str, SolverNotes] = {
         _tight("abstol", "reltol", "feastol", least=1e-8),  # with less it gives up
         limits=DENSE,
         reports=(),
+        keeps_lock=True,
     ),
     "SDPA": SolverNotes(
         EXTRA,
@@ -116,6 +126,7 @@ SOLVERS: dict[str, SolverNotes] = {
         lambda count: {"numThreads": count},
         BLOCKS,
         reports=(),
+        needs_process=True,  # it calls exit() when its numbers overflow
     ),
     "CSDP": _program("coinor-csdp", INTERIOR, "EPL-1.0", "axtol", "atytol", "objtol"),
     "SDPA-CLI": _program("sdpa", INTERIOR, "GPL-2.0", "epsilonStar", "epsilonDash"),
@@ -138,6 +149,7 @@ SOLVERS: dict[str, SolverNotes] = {
         _tight("FeasTol", "DualTol", "RelGap", least=1e-9),
         lambda count: {"Threads": count},
         "without a licence, small problems only",
+        needs_process=True,  # it prints about its licence
     ),
     "OSQP": SolverNotes(
         "comes with CVXPY",
@@ -206,6 +218,18 @@ def installed_solvers() -> list[str]:
     """Return the installed ones among them, in the same order."""
     here = {*cp.installed_solvers(), *(name for name, solver in COMMAND_LINE.items() if solver.path)}
     return [name for name in known_solvers() if name in here]
+
+
+def is_executable(name: str) -> bool:
+    """Whether a solver is a program of its own, which runs in its own process anyway."""
+    return name in COMMAND_LINE
+
+
+def needs_process(name: str, unknowns: int = 0) -> bool:
+    """Whether a solver runs a program of this size in its own process unless something else is asked for."""
+    notes = SOLVERS.get(name)
+    by_size = notes is not None and notes.keeps_lock and unknowns > LARGEST_UNINTERRUPTED
+    return is_executable(name) or by_size or (notes is not None and notes.needs_process)
 
 
 def takes_semidefinite(name: str) -> bool:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,11 +26,14 @@ from cvxpy.reductions.solvers.conic_solvers.conic_solver import ConicSolver
 from ..errors import CvxlinkError
 from .files.cone_program import ConeProgram, Eliminated, without_equations
 from .files.sdpa import Result, read_result, write_sdpa
-from .isolation import available_threads, end_with_parent, kill_group, signal_name
+from .isolation import available_threads
+from .processes import run_executable, signal_name
 
 ELIMINATED = "eliminated"
 # A dense matrix of this order takes 130 MB, and these solvers hold a dozen of them.
 LARGEST_ORDER = 4000
+# How long to wait for an executable to print its version when it is called without arguments.
+VERSION_SECONDS = 5.0
 
 
 class ProgramRefused(SolverError):
@@ -144,7 +146,11 @@ class CommandLineSolver(ConeProgramSolver):
 
     def version(self) -> str:
         """Return the version that the executable prints, or an empty string."""
-        found = re.search(r"(?:CSDP|SDPA|DSDP)\D{0,60}?(\d+\.\d+(?:\.\d+)?)", _printed(str(self.path)))
+        try:
+            _, printed = run_executable([str(self.path)], seconds=VERSION_SECONDS)
+        except CvxlinkError:
+            return ""
+        found = re.search(r"(?:CSDP|SDPA|DSDP)\D{0,60}?(\d+\.\d+(?:\.\d+)?)", printed)
         return found[1] if found else ""
 
     def outcome(self, code: int, printed: str, folder: Path) -> Outcome:
@@ -192,64 +198,37 @@ class CommandLineSolver(ConeProgramSolver):
         return outcome.status, Result(x, found.Z), outcome.iterations
 
     def _run(self, program: ConeProgram, options: dict[str, Any], verbose: bool) -> tuple[Outcome, Result | None]:
-        with TemporaryDirectory(prefix="cvxlink-") as name:
-            folder = Path(name)
-            write_sdpa(program, folder / "program.dat-s")
-            threads = options.pop("threads", None) or os.environ.get("OMP_NUM_THREADS") or available_threads()
-            unknown = sorted(set(options) - set(self.OPTIONS))
-            if unknown:
-                raise CvxlinkError(f"{self.title} has no option {unknown[0]!r}; it has {', '.join(self.OPTIONS)}")
-            command = self.command(folder, options)
-            done = _run(
-                command,
-                cwd=folder,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                env={**os.environ, "OMP_NUM_THREADS": str(threads), "OPENBLAS_NUM_THREADS": str(threads)},
-                preexec_fn=end_with_parent,
-            )
-            printed = done.stdout.decode(errors="replace")
-            if verbose:
-                print(printed)
-            if done.returncode < 0:
-                raise CvxlinkError(f"{self.program} was ended by signal {signal_name(-done.returncode)}")
-            outcome = self.outcome(done.returncode, printed, folder)
-            if outcome.status not in settings.SOLUTION_PRESENT:
-                if outcome.status == settings.SOLVER_ERROR:
-                    raise CvxlinkError(f"it ended with the message: {outcome.words}")
-                return outcome, None
-            if not (folder / "result").is_file():
-                raise CvxlinkError(f"{self.program} ended without writing a result")
-            return outcome, read_result(folder / "result", program)
+        try:
+            with TemporaryDirectory(prefix="cvxlink-", ignore_cleanup_errors=True) as name:
+                return self._run_in(Path(name), program, options, verbose)
+        except OSError as error:
+            raise CvxlinkError(
+                f"the files of {self.program} cannot be written or read: {error.strerror or error}; let TMPDIR name a "
+                "folder with enough space"
+            ) from error
 
-
-def _run(command: list[str], **options: Any) -> subprocess.CompletedProcess:
-    """Run an executable, or raise if it cannot be run."""
-    try:
-        return subprocess.run(command, check=False, **options)
-    except OSError as error:
-        raise CvxlinkError(f"{command[0]} cannot be run: {error.strerror}") from error
-
-
-def _printed(program: str) -> str:
-    """Return what an executable prints without arguments; empty if it cannot be run or does not end."""
-    try:
-        child = subprocess.Popen(
-            [program],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-    except OSError:
-        return ""
-    try:
-        return child.communicate(timeout=5)[0].decode(errors="replace")
-    except subprocess.TimeoutExpired:
-        return ""
-    finally:
-        kill_group(child)
+    def _run_in(
+        self, folder: Path, program: ConeProgram, options: dict[str, Any], verbose: bool
+    ) -> tuple[Outcome, Result | None]:
+        write_sdpa(program, folder / "program.dat-s")
+        threads = options.pop("threads", None) or os.environ.get("OMP_NUM_THREADS") or available_threads()
+        unknown = sorted(set(options) - set(self.OPTIONS))
+        if unknown:
+            raise CvxlinkError(f"{self.title} has no option {unknown[0]!r}; it has {', '.join(self.OPTIONS)}")
+        environment = {**os.environ, "OMP_NUM_THREADS": str(threads), "OPENBLAS_NUM_THREADS": str(threads)}
+        code, printed = run_executable(self.command(folder, options), folder, environment)
+        if verbose:
+            print(printed)
+        if code < 0:
+            raise CvxlinkError(f"{self.program} was ended by signal {signal_name(-code)}")
+        outcome = self.outcome(code, printed, folder)
+        if outcome.status not in settings.SOLUTION_PRESENT:
+            if outcome.status == settings.SOLVER_ERROR:
+                raise CvxlinkError(f"it ended with the message: {outcome.words}")
+            return outcome, None
+        if not (folder / "result").is_file():
+            raise CvxlinkError(f"{self.program} ended without writing a result")
+        return outcome, read_result(folder / "result", program)
 
 
 def _constant(program: ConeProgram) -> tuple[str, Result | None, int | None]:

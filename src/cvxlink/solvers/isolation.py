@@ -1,44 +1,36 @@
-"""Run work in a child process, so that limits of time and memory can stop it, and a crash is only a failure."""
+"""Run work in a child process, so that limits of time and memory can stop it, and a crash is only a failure.
+
+The processes, and why there are three of them, are described in :mod:`cvxlink.solvers.worker`.
+"""
 
 from __future__ import annotations
 
-import ctypes
+import copyreg
 import os
 import pickle
-import signal
-import subprocess
+import selectors
+import socket
 import sys
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from tempfile import TemporaryDirectory, TemporaryFile
-from threading import Event, Thread
+from functools import cached_property
 from time import monotonic
-from typing import IO, Any
+from typing import Any
 
 from cvxpy.lin_ops import lin_utils
+from joblib import wrap_non_picklable_objects
 
 from ..errors import InvalidProblem
-from ..numerics.threads import on_threads
-
-try:
-    import resource
-except ImportError:  # it is not on every system
-    resource = None  # type: ignore[assignment]
-
-READY = b"R"
-# Starting Python and importing CVXPY does not count as solver time, but must end too.
-START_UP_SECONDS = 120.0
-# How often memory is looked at; in that time a process can take some tens of megabytes.
-WATCH_SECONDS = 0.02
-# What libraries look at when they decide how many threads to start.
-THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS")
-_LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None
+from ..numerics.threads import on_threads, threads_in_use
+from .connection import CLEAN_UP_SECONDS, LISTEN_SECONDS, START_UP_SECONDS, NoWorker, Run, connected
+from .processes import CHUNK, CappedOutput, how_it_ended
+from .worker import ANSWER, HEAD, LENGTH, READY, STAGE, Report, Stage, Surroundings, is_task
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What a process may use: seconds, bytes of memory and threads. None means no limit, and one thread per core."""
+    """What a process may use: seconds, bytes of memory, threads. None means no limit, and as many threads as here."""
 
     seconds: float | None = None
     memory: float | None = None
@@ -56,161 +48,246 @@ class Ended:
     megabytes: float | None = None
 
 
+class NotSendable(InvalidProblem):
+    """The work holds something that cannot be sent to another process."""
+
+
 def available_threads() -> int:
     """Return the number of cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def run_isolated(work: Callable[..., Any], arguments: tuple, limits: Limits, who: str, prints: bool = False) -> Ended:
+def run_isolated(
+    work: Callable[..., Any],
+    arguments: tuple,
+    limits: Limits,
+    who: str,
+    prints: bool = False,
+    hear: Callable[[Any], None] | None = None,
+) -> Ended:
     """Call a function in a child process. Compiling counts towards the time limit, starting Python does not.
 
     Whatever happens in the child, this process goes on, and nothing of the child remains, not even processes it started
-    or their files.
+    or their files. Within such a child, the function is called directly. ``hear`` is called with what the function
+    tells by :func:`~cvxlink.solvers.worker.tell`.
     """
-    try:
-        task = pickle.dumps((lin_utils.ID_COUNTER.count, limits.threads, work, arguments))
-    except Exception as error:  # pickling runs the code of whatever objects the program holds
-        raise InvalidProblem(
-            f"to run in its own process the program must be picklable, but it is not: {error}"
-        ) from error
-    if b"__main__" in task:
-        raise InvalidProblem(
-            "a class defined in a script or notebook cannot be sent to another process; move it to a module, or name a "
-            "solver, which only needs the declaration"
+    if is_task():
+        with on_threads(limits.threads):
+            return Ended(work(*arguments))
+    task = _pickled((lin_utils.ID_COUNTER.count, work, arguments))
+    surroundings = pickle.dumps(
+        Surroundings(
+            dict(os.environ),
+            _current_folder(),
+            [folder for folder in sys.path if folder],
+            limits.threads or threads_in_use(),
+            limits.memory,
         )
-    # Modules beside a script are found as they are here, but after all others: none of them can hide another.
-    task = pickle.dumps([folder for folder in sys.path if folder]) + task
-    threads = limits.threads or available_threads()
-    # -P: files in the current folder must not be imported by accident.
-    command = [sys.executable, "-P", "-c", "from cvxlink.solvers.isolation import main; main()"]
-    with TemporaryDirectory(prefix="cvxlink-", ignore_cleanup_errors=True) as folder, TemporaryFile() as messages:
-        child = subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=None if prints else messages,
-            env={**os.environ, **dict.fromkeys(THREAD_VARIABLES, str(threads)), "TMPDIR": folder},
-            start_new_session=True,
-        )
+    )
+    sent = LENGTH.pack(len(surroundings)) + surroundings + LENGTH.pack(len(task)) + task
+    try:
+        for is_last in (False, True):
+            with connected(prints) as run:
+                conversation = _Conversation(run, sent, limits, who, hear)
+                ended = conversation.held()
+            if is_last or not conversation.was_cut_off:
+                return ended
+    except NoWorker as error:
+        return Ended(failure=f"no process can be started for {who}: {error}")
+    except OSError as error:  # for example, too many open files
+        return Ended(failure=f"no process can be started for {who}: {error.strerror or error}")
+    raise AssertionError
+
+
+def _pickled(task: tuple) -> bytes:
+    """Return a task in bytes; what is defined in a script or notebook is sent along."""
+    with suppress(Exception):  # pickling runs the code of whatever objects the program holds
+        plain = pickle.dumps(task, protocol=5)
+        if b"__main__" not in plain:
+            return plain
+    try:
+        return pickle.dumps(wrap_non_picklable_objects(task, keep_wrapper=False), protocol=5)
+    except Exception as error:
+        raise NotSendable(f"to run in its own process the program must be picklable, but it is not: {error}") from error
+
+
+def _rebuilt(function: Callable[..., Any], name: str | None) -> Any:
+    made = cached_property(function)
+    if name is not None:
+        made.__set_name__(object, name)
+    return made
+
+
+# Classes of a script are sent with all they have; before Python 3.12 these properties hold a lock, which cannot be.
+copyreg.pickle(cached_property, lambda made: (_rebuilt, (made.func, made.attrname)))
+
+
+def _current_folder() -> str | None:
+    try:
+        return os.getcwd()
+    except OSError:  # it is gone
+        return None
+
+
+# ---------------------------------------------------------------------- one run
+
+
+class _Conversation:
+    """Sends a task, listens until its guardian reports, and stops it at the limit of time."""
+
+    def __init__(self, run: Run, task: bytes, limits: Limits, who: str, hear: Callable[[Any], None] | None) -> None:
+        self.run, self.unsent, self.limits, self.who, self.hear = run, memoryview(task), limits, who, hear
+        self.received, self.printed, self.reported = bytearray(), CappedOutput(), bytearray()
+        self.answer: bytes | None = None
+        self.stage = Stage(who)
+        self.asked = monotonic()
+        self.has_begun = self.is_over = False
+
+    def held(self) -> Ended:
+        """Hold the conversation, and return how the work ended."""
+        with selectors.DefaultSelector() as selector:
+            selector.register(self.run.channel, selectors.EVENT_READ | selectors.EVENT_WRITE)
+            selector.register(self.run.report, selectors.EVENT_READ)
+            if self.run.printed is not None:
+                os.set_blocking(self.run.printed, False)
+                selector.register(self.run.printed, selectors.EVENT_READ)
+            while not self.is_over:
+                left = self._left()
+                if left <= 0:
+                    self._stop(selector)
+                    return self._stopped()
+                self._listen(selector, min(left, LISTEN_SECONDS))
+            self._read_channel(selector)
+            self._read_printed(selector)
+        return self._ended(monotonic() - self.asked)
+
+    @property
+    def was_cut_off(self) -> bool:
+        """Whether the worker was killed before the task began, so that another can take it."""
+        return self.is_over and not self.has_begun and not self.reported
+
+    def _left(self) -> float:
+        seconds = float("inf") if self.limits.seconds is None else self.limits.seconds + self.stage.grace
+        if not self.has_begun:
+            seconds = min(seconds, START_UP_SECONDS)
+        return self.asked + seconds - monotonic()
+
+    def _listen(self, selector: selectors.BaseSelector, seconds: float) -> None:
+        for key, events in selector.select(seconds):
+            if key.fileobj is self.run.report:
+                self._read_report()
+            elif key.fileobj is self.run.channel:
+                if events & selectors.EVENT_WRITE:
+                    self._write(selector)
+                if events & selectors.EVENT_READ:
+                    self._read_channel(selector)
+            else:
+                self._read_printed(selector)
+
+    def _write(self, selector: selectors.BaseSelector) -> None:
         try:
-            ended = _supervised(child, task, limits, who)
-        finally:
-            kill_group(child)
-        if ended.failure is not None and ended.answer is None:
-            messages.seek(0)
-            *_, last = ["", *messages.read().decode(errors="replace").strip().splitlines()]
-            ended.failure = f"{ended.failure}: {last}" if last else ended.failure
-    return ended
+            self.unsent = self.unsent[self.run.channel.send(self.unsent[:CHUNK]) :]
+        except BlockingIOError:
+            return
+        except OSError:  # it died before it had read its task; the report tells how
+            self.unsent = self.unsent[:0]
+        if not self.unsent:
+            selector.modify(self.run.channel, selectors.EVENT_READ)
 
+    def _read_channel(self, selector: selectors.BaseSelector) -> None:
+        while True:
+            try:
+                part = self.run.channel.recv(CHUNK)
+            except BlockingIOError:
+                break
+            except OSError:
+                part = b""
+            if not part:
+                with suppress(KeyError, ValueError):
+                    selector.unregister(self.run.channel)
+                break
+            self.received += part
+        self._take_messages()
 
-def kill_group(child: subprocess.Popen) -> None:
-    """End a child that has its own session, and every process it started."""
-    try:
-        os.killpg(child.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        child.kill()
-    child.wait()
-    for stream in (child.stdin, child.stdout):
-        with suppress(BrokenPipeError):  # it died before it had read its task
-            if stream is not None:
-                stream.close()
+    def _take_messages(self) -> None:
+        while len(self.received) >= HEAD.size:
+            kind, length = HEAD.unpack_from(self.received)
+            if len(self.received) < HEAD.size + length:
+                return
+            content = bytes(memoryview(self.received)[HEAD.size : HEAD.size + length])
+            del self.received[: HEAD.size + length]
+            if kind == READY:
+                self.has_begun = True
+            elif kind == ANSWER:
+                self.answer = content
+            elif kind == STAGE:
+                self.stage = pickle.loads(content)
+            elif self.hear is not None:
+                self.hear(pickle.loads(content))
 
+    def _read_printed(self, selector: selectors.BaseSelector) -> None:
+        if self.run.printed is None:
+            return
+        with suppress(BlockingIOError):
+            part = os.read(self.run.printed, CHUNK)
+            self.printed.add(part)
+            if not part:
+                with suppress(KeyError, ValueError):
+                    selector.unregister(self.run.printed)
 
-def _supervised(child: subprocess.Popen, task: bytes, limits: Limits, who: str) -> Ended:
-    assert child.stdin is not None and child.stdout is not None
-    ready, answer = Event(), bytearray()
-
-    def listen(stream: IO[bytes]) -> None:
-        if stream.read(1) == READY:
-            ready.set()
-            answer.extend(stream.read())
-        ready.set()  # also if the child died before it was ready, so that nobody waits for it
-
-    listener = Thread(target=listen, args=(child.stdout,), daemon=True)
-    listener.start()
-    with suppress(BrokenPipeError):  # it died at once; the return code below tells how
-        child.stdin.write(task)
-        child.stdin.flush()
-    if not ready.wait(START_UP_SECONDS):
-        return Ended(failure=f"the process of {who} did not start within {START_UP_SECONDS:g} s")
-    began, peak = monotonic(), 0.0
-    while listener.is_alive():
-        left = None if limits.seconds is None else limits.seconds - (monotonic() - began)
-        if left is not None and left <= 0:
-            return Ended(limit=f"{who} was stopped after {limits.seconds:g} s", seconds=float(limits.seconds or 0))
-        if limits.memory is None:
-            listener.join(left)
-            continue
-        used = memory_of_group(child.pid)
-        peak = max(peak, used)
-        if used > limits.memory:
-            seconds = monotonic() - began
-            return Ended(limit=f"{who} was stopped at {used / 1e9:.2f} GB", seconds=seconds, megabytes=peak / 1e6)
-        listener.join(WATCH_SECONDS if left is None else min(WATCH_SECONDS, left))
-    if not answer:
-        return Ended(failure=f"the process of {who} {_how(child.wait())}", seconds=monotonic() - began)
-    try:
-        return pickle.loads(bytes(answer))
-    except Exception as error:  # cut short while it was written
-        return Ended(failure=f"the process of {who} ended while it was writing its answer ({error})")
-
-
-def _how(code: int) -> str:
-    if code >= 0:
-        return f"ended with exit code {code}"
-    name = signal_name(-code)
-    killed = " (from outside: by a user, or by the system when memory ran out)" if code == -signal.SIGKILL else ""
-    return f"was ended by signal {name}{killed}"
-
-
-def signal_name(number: int) -> str:
-    """Return the name of a signal, or its number if it has none."""
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return str(number)
-
-
-def memory_of_group(group: int) -> float:
-    """Return the bytes of memory that the processes of a group hold."""
-    total, page = 0, os.sysconf("SC_PAGE_SIZE")
-    for process in os.listdir("/proc"):
-        if not process.isdigit():
-            continue
+    def _read_report(self) -> None:
         try:
-            with open(f"/proc/{process}/stat") as file:
-                fields = file.read().rsplit(")", 1)[1].split()
+            part = self.run.report.recv(CHUNK)
+        except BlockingIOError:
+            return
         except OSError:
-            continue  # it has ended meanwhile
-        if int(fields[2]) == group:
-            total += int(fields[21]) * page
-    return float(total)
+            part = b""
+        self.reported += part
+        self.is_over = not part
 
+    def _stop(self, selector: selectors.BaseSelector) -> None:
+        """Ask the guardian to end everything, and wait until it has."""
+        self.run.report.shutdown(socket.SHUT_WR)
+        until = monotonic() + CLEAN_UP_SECONDS
+        while not self.is_over and monotonic() < until:
+            self._listen(selector, LISTEN_SECONDS)
 
-def main() -> None:
-    """Run in the child: read a task from standard input, do it, write the answer to standard output."""
-    end_with_parent()
-    channel = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what a solver prints must not get into the answer
-    # CVXPY tells expressions apart by running numbers, which must not start again at those of the declaration.
-    sys.path += [folder for folder in pickle.load(sys.stdin.buffer) if folder not in sys.path]
-    lin_utils.ID_COUNTER.count, threads, work, arguments = pickle.load(sys.stdin.buffer)
-    channel.write(READY)
-    channel.flush()
-    try:
-        with on_threads(threads):
-            ended = Ended(work(*arguments))
-    except MemoryError as error:
-        ended = Ended(limit=f"there was not enough memory{f' ({error})' if str(error) else ''}")
-    if resource is not None:
-        used = (resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-        ended.megabytes = max(used) / (1e3 if sys.platform == "linux" else 1e6)
-    channel.write(pickle.dumps(ended))
-    channel.close()
+    def _report(self) -> Report | None:
+        with suppress(Exception):  # cut short when the guardian was killed
+            return pickle.loads(bytes(self.reported))
+        return None
 
+    def _stopped(self) -> Ended:
+        report = self._report()
+        megabytes = None if report is None else report.megabytes
+        if self.limits.seconds is None:
+            return Ended(failure=f"the process of {self.who} did not start within {START_UP_SECONDS:g} s")
+        seconds = self.limits.seconds
+        return Ended(limit=f"{self.stage.who} was stopped after {seconds:g} s", seconds=seconds, megabytes=megabytes)
 
-def end_with_parent() -> None:
-    """Ask Linux to kill this process when its parent ends, so that no process is left behind."""
-    if _LIBC is not None:
-        set_parent_death_signal = 1
-        _LIBC.prctl(set_parent_death_signal, signal.SIGKILL)
+    def _ended(self, seconds: float) -> Ended:
+        report, who = self._report(), self.stage.who
+        if report is None:
+            words = "was ended from outside, together with the process that watched it"
+            return Ended(failure=f"the process of {who} {words}", seconds=seconds)
+        if report.stopped_at is not None:
+            words = f"{who} was stopped at {report.stopped_at / 1e9:.2f} GB"
+            return Ended(limit=words, seconds=seconds, megabytes=report.megabytes)
+        if self.answer is not None:
+            return self._answered(seconds, report)
+        last = self.printed.last_line
+        words = "was stopped" if report.code is None else how_it_ended(report.code)
+        failure = f"the process of {who} {words}{f': {last}' if last else ''}"
+        if self.limits.memory is not None and "memory" in self.printed.text.lower():
+            return Ended(limit=f"there was not enough memory: {failure}", seconds=seconds, megabytes=report.megabytes)
+        return Ended(failure=failure, seconds=seconds, megabytes=report.megabytes)
+
+    def _answered(self, seconds: float, report: Report) -> Ended:
+        assert self.answer is not None
+        try:
+            answer, out_of_memory, count = pickle.loads(self.answer)
+        except Exception as error:
+            return Ended(failure=f"the answer of {self.who} cannot be read: {error}", seconds=seconds)
+        # Expressions in the answer keep their numbers, so those that are made here from now on need others.
+        lin_utils.ID_COUNTER.count = max(lin_utils.ID_COUNTER.count, count)
+        return Ended(answer, out_of_memory, seconds=seconds, megabytes=report.megabytes)

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..numerics.threads import threads_in_use
 from ..programs.status import DEFAULT_ACCURACY, Status
-from .isolation import Ended, Limits, available_threads
+from .isolation import Ended, Limits
 
 
 def interior_tolerance(accuracy: float | None) -> float:
@@ -58,7 +58,7 @@ class Settings:
     accuracy : float or None
         The requested accuracy of the answer.
     time_limit : float or None
-        Seconds after which no further step is taken.
+        Seconds for the whole solve; ``seconds_left`` of them are left when the route begins.
     verbose : bool
         Print a line for each step.
     random_state : None, int or numpy generator
@@ -67,6 +67,9 @@ class Settings:
         Called with a :class:`Progress` after each step.
     start : array or None
         A factor to start from, one row per point of the program.
+    spent : float
+        The seconds of the time limit that are not for the route: those spent before it began, and some kept for the
+        certificate.
     """
 
     accuracy: float | None = None
@@ -75,6 +78,12 @@ class Settings:
     random_state: Any = None
     progress: Callable[[Progress], Any] | None = None
     start: np.ndarray | None = None
+    spent: float = 0.0
+
+    @property
+    def seconds_left(self) -> float:
+        """The seconds after which no further step is taken; infinite if there is no limit."""
+        return float("inf") if self.time_limit is None else self.time_limit - self.spent
 
     @property
     def tolerance(self) -> float:
@@ -201,7 +210,7 @@ class Iteration:
     @property
     def is_late(self) -> bool:
         """Whether the time is up."""
-        return self.settings.time_limit is not None and self.seconds > self.settings.time_limit
+        return self.seconds > self.settings.seconds_left
 
     def goes_on(self, point: Any, off: float, progress: str, **numbers: Any) -> bool:
         """Record a point and its error; return whether to take another step.
@@ -254,5 +263,4 @@ def without_answer(ended: Ended) -> Attempt:
 
 def resources_of(ended: Ended, limits: Limits, isolated: bool) -> Resources:
     """Return what the work ran on."""
-    threads = limits.threads or (available_threads() if isolated else threads_in_use())
-    return Resources(threads, isolated, ended.megabytes)
+    return Resources(limits.threads or threads_in_use(), isolated, ended.megabytes)

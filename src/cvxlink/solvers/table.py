@@ -177,7 +177,7 @@ def _info(name: str, installed: bool, works: dict[str, str]) -> SolverInfo:
 
 def _version(name: str, package: str) -> str:
     if name in COMMAND_LINE:
-        return COMMAND_LINE[name].version() or ""
+        return run_isolated(COMMAND_LINE[name].version, (), Limits(SMOKE_SECONDS), name).answer or ""
     try:
         return version(package or name.lower())
     except PackageNotFoundError:

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import io
-import os
-import sys
-import threading
 import warnings
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext, redirect_stdout
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Any
@@ -26,6 +21,7 @@ from .catalogue import SOLVERS, SolverNotes, capable_solvers, takes_squares
 from .executables import COMMAND_LINE, ProgramRefused
 from .isolation import Ended, Limits, run_isolated
 from .route import Attempt, resources_of, without_answer
+from .worker import is_task
 
 STATUSES = {
     cp.OPTIMAL: Status.OPTIMAL,
@@ -38,10 +34,10 @@ STATUSES = {
     cp.USER_LIMIT: Status.LIMIT,
     cp.SOLVER_ERROR: Status.ERROR,
 }
-# SDPA prints messages near convergence, COPT about its licence.
-CHATTY = ("SDPA", "COPT")
 # If a solver accepts quadratic terms neither directly nor as cones, CVXPY makes a dense semidefinite block of each.
 LARGEST_SQUARE = 400
+# The number by which SCS says that it was interrupted (SCS_SIGINT in its headers).
+SCS_INTERRUPTED = -5
 
 
 @dataclass
@@ -91,14 +87,16 @@ def call_cvxpy(
             failure=words, is_refused=True, capable=[s for s in capable_solvers(problem) if takes_squares(s)]
         )
     try:
-        with warnings.catch_warnings(), nullcontext() if verbose or solver not in CHATTY else _silent_stdout():
+        with warnings.catch_warnings():
             # "Solution may be inaccurate": the certificate says by how much.
             warnings.filterwarnings("ignore", message="Solution may be inaccurate")
             # sdpa-python's own check of its answer warns about small matrices; our certificate replaces it.
             warnings.filterwarnings("ignore", category=RuntimeWarning, module="sdpap")
             warnings.filterwarnings("ignore", message="Python recalculation of primal")
-            problem.solve(solver=COMMAND_LINE.get(solver, solver), verbose=verbose, **options)
+            _solve(problem, solver, verbose, options)
     except Exception as error:  # solvers raise whatever they like: their own errors, ArithmeticError, ValueError …
+        if isinstance(error, MemoryError) and is_task():
+            raise  # a limit, not a failure
         raw.failure = str(error) or type(error).__name__
         raw.failure_module = type(error).__module__
         raw.is_refused = isinstance(error, ProgramRefused)
@@ -113,6 +111,20 @@ def call_cvxpy(
     return raw
 
 
+def _solve(problem: cp.Problem, solver: str, verbose: bool, options: Mapping[str, Any]) -> None:
+    """Let CVXPY solve a problem. SCS notices Ctrl-C itself, so Python does not, and CVXPY takes it for a failure."""
+    if solver != "SCS":
+        problem.solve(solver=COMMAND_LINE.get(solver, solver), verbose=verbose, **options)
+        return
+    told = dict(options)
+    warm_start = told.pop("warm_start", True)
+    data, chain, inverse = problem.get_problem_data(solver, verbose=verbose, solver_opts=told)
+    result = chain.solve_via_data(problem, data, warm_start, verbose, told)
+    if result["info"]["status_val"] == SCS_INTERRUPTED:
+        raise KeyboardInterrupt
+    problem.unpack_results(result, chain, inverse)
+
+
 def order_of_quadratic_terms(problem: cp.Problem) -> int:
     """Return the order of the semidefinite block that CVXPY would make of the largest quadratic term."""
     return 2 + max(map(_largest_square, [problem.objective, *problem.constraints]))
@@ -122,32 +134,6 @@ def _largest_square(expression: Any) -> int:
     """Return the number of entries in the largest quadratic term."""
     own = expression.args[0].size if isinstance(expression, (cp.quad_over_lin, cp.Pnorm)) else 0
     return max([own, *map(_largest_square, expression.args)])
-
-
-@contextmanager
-def _silent_stdout() -> Iterator[None]:
-    """Keep a solver from printing, as some do regardless of their options.
-
-    Standard output belongs to the whole process, so this is done only if no other thread could be using it.
-    """
-    if threading.active_count() > 1:
-        yield
-        return
-    sys.stdout.flush()
-    try:
-        kept = os.dup(1)
-    except OSError:  # there is no standard output to protect
-        yield
-        return
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    try:
-        os.dup2(nowhere, 1)
-        with redirect_stdout(io.StringIO()):
-            yield
-    finally:
-        os.dup2(kept, 1)
-        os.close(kept)
-        os.close(nowhere)
 
 
 def _multiplier(term: Any, sign: float) -> Any:
@@ -210,12 +196,25 @@ def run_solver(
     start = perf_counter()
     declaration = program.declaration
     declare_seconds = perf_counter() - start
+    attempt = run_declaration(declaration, solver, options, limits, isolated, verbose)
+    return replace(attempt, compile_seconds=declare_seconds + attempt.compile_seconds)
+
+
+def run_declaration(
+    declaration: Declaration,
+    solver: str,
+    options: Mapping[str, Any],
+    limits: Limits,
+    isolated: bool,
+    verbose: bool,
+    compiled: cp.Problem | None = None,
+) -> Attempt:
+    """Run a solver on a declaration, which may be compiled already; in another process it is compiled again."""
     arguments = declaration, solver, dict(options), verbose
     if isolated:
         ended = run_isolated(call_cvxpy, arguments, limits, solver, verbose)
     else:
         with on_threads(limits.threads):
-            ended = Ended(call_cvxpy(*arguments))
+            ended = Ended(call_cvxpy(*arguments, compiled))
     attempt = interpreted(ended.answer, solver) if ended.answer is not None else without_answer(ended)
-    compile_seconds = declare_seconds + attempt.compile_seconds
-    return replace(attempt, compile_seconds=compile_seconds, resources=resources_of(ended, limits, isolated))
+    return replace(attempt, resources=resources_of(ended, limits, isolated))

@@ -10,6 +10,8 @@ from tempfile import mkstemp
 
 from ...errors import InvalidInput
 
+_unfinished: set[Path] = set()
+
 
 def require_new(outputs: Mapping[str, Path | None], inputs: Mapping[str, Path | None]) -> None:
     """Raise if an output file is also an input file, or is named twice.
@@ -55,6 +57,8 @@ def put_in_place(path: Path | None) -> Iterator[Path | None]:
         is_special = path.exists() and not path.is_file() and not path.is_dir()
         target = path if is_special else _target(path)
         temporary = path if is_special else _beside(path, target)
+    if not is_special:
+        _unfinished.add(temporary)
     try:
         with _one_sentence(path):
             yield temporary
@@ -63,6 +67,13 @@ def put_in_place(path: Path | None) -> Iterator[Path | None]:
     finally:
         if not is_special:
             temporary.unlink(missing_ok=True)
+            _unfinished.discard(temporary)
+
+
+def remove_unfinished() -> None:
+    """Remove the temporary files that are being written, because this process is about to end at once."""
+    for temporary in list(_unfinished):
+        temporary.unlink(missing_ok=True)
 
 
 def write_whole(path: Path, content: str | bytes) -> None:

@@ -130,7 +130,7 @@ class Spreading(LyapunovRoute):
             if history[-1] <= settings.tolerance * float(np.linalg.norm(F)):
                 status, reason = Status.OPTIMAL, f"converged in {len(history)} iterations"
                 break
-            if settings.time_limit is not None and perf_counter() - start > settings.time_limit:
+            if perf_counter() - start > settings.seconds_left:
                 status, reason = Status.LIMIT, f"stopped after {settings.time_limit:g} s"
                 break
         return Attempt(status, reason, {"F": F}, iterations=len(history), history=tuple(history))

@@ -1,0 +1,66 @@
+"""Signals: Ctrl-C, SIGTERM and SIGHUP end a command at once, and nothing of it is left behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, NoReturn
+
+import typer
+
+from ..data.files.atomic import remove_unfinished
+from ..numerics.interruption import Interruptible
+
+# What a command may take to end by itself; after that it is ended, whatever it is doing.
+SECONDS_TO_END = 0.5
+
+
+class _Signalled(BaseException):
+    """A signal has arrived; not an error that anything on the way should handle."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+class InterruptibleApp(typer.Typer):
+    """An app whose commands run in a second thread, while the first waits for signals.
+
+    Python handles signals in its first thread only, and not while that is busy in a library.
+    """
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        """Run the command that the arguments of the process name."""
+        return run_until_signalled(lambda: typer.Typer.__call__(self, *arguments, **named))
+
+
+def run_until_signalled(command: Callable[[], Any]) -> Any:
+    """Run a command; a signal ends the process with exit code 128 plus its number, as shells have it."""
+    for which in (signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):
+        if signal.getsignal(which) is signal.SIG_DFL:  # ``nohup`` ignores one of them, and should be obeyed
+            signal.signal(which, _raise)
+    computation = Interruptible()
+    try:
+        return computation.run(command)
+    except KeyboardInterrupt:
+        _end(computation, signal.SIGINT)
+    except _Signalled as signalled:
+        _end(computation, signalled.number)
+
+
+def _raise(number: int, _: Any) -> NoReturn:
+    raise _Signalled(number)
+
+
+def _end(computation: Interruptible, number: int) -> NoReturn:
+    for which in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(which, signal.SIG_IGN)  # once is enough
+    computation.clean_up(SECONDS_TO_END)
+    remove_unfinished()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(Exception):
+            stream.flush()
+    os._exit(128 + number)
