@@ -6,6 +6,7 @@ import atexit
 import os
 import pickle
 import selectors
+import shutil
 import socket
 import subprocess
 import sys
@@ -14,11 +15,12 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from secrets import token_hex
 from time import monotonic
 
 from ..errors import CvxlinkError
 from .processes import CHUNK, CappedOutput, how_it_ended
-from .worker import LENGTH, READY, THREAD_VARIABLES
+from .worker import LENGTH, PREFIX, READY, THREAD_VARIABLES
 
 # Starting Python and importing CVXPY does not count as solver time, but must end too.
 START_UP_SECONDS = 120.0
@@ -99,7 +101,7 @@ class _Worker:
         return self.process.poll() is None
 
     def request(self, numbers: list[int], folder: str) -> None:
-        """Ask for a guardian and a process; they get these open files, and make temporary files in that folder."""
+        """Ask for a guardian and a process; they get these open files and that temporary folder."""
         where = os.fsencode(folder)
         with self.lock:
             socket.send_fds(self.control, [b"T"], numbers)
@@ -147,13 +149,17 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget_after_fork)
 
 
-def _request(numbers: list[int]) -> None:
+def _new_name() -> str:
+    """Return a name for a temporary folder that the worker will make."""
+    try:
+        return os.path.join(tempfile.gettempdir(), f"{PREFIX}{token_hex(8)}")
+    except OSError:  # there is no folder for temporary files; most solvers need none
+        return os.path.join(os.devnull, PREFIX)
+
+
+def _request(numbers: list[int], folder: str) -> None:
     """Ask the worker for a process; start one if there is none or it has been killed."""
     global _worker
-    try:
-        folder = tempfile.gettempdir()
-    except OSError:  # there is no folder for temporary files; most solvers need none
-        folder = os.devnull
     for is_last in (False, True):
         with _lock:
             if _worker is None or not _worker.is_alive:
@@ -181,11 +187,16 @@ def _discard(worker: _Worker) -> None:
 
 @dataclass
 class Run:
-    """The connections of one run: to the task, to its guardian, and what the task prints."""
+    """The connections of one run: to the task, to its guardian, what the task prints; and its temporary folder."""
 
     channel: socket.socket
     report: socket.socket
     printed: int | None
+    folder: str
+
+    def remove_folder(self) -> None:
+        """Remove the temporary files, if everybody who would do so was killed."""
+        shutil.rmtree(self.folder, ignore_errors=True)
 
 
 @contextmanager
@@ -194,11 +205,11 @@ def connected(prints: bool) -> Iterator[Run]:
     channel, their_channel = socket.socketpair()
     report, their_report = socket.socketpair()
     _opened.update((channel, report))
-    pipe = None if prints else os.pipe()
+    pipe, folder = None if prints else os.pipe(), _new_name()
     streams = [_own_stream(number) for number in (1, 2)] if pipe is None else [pipe[1], pipe[1]]
     try:
         try:
-            _request([their_channel.fileno(), their_report.fileno(), *streams])
+            _request([their_channel.fileno(), their_report.fileno(), *streams], folder)
         finally:
             their_channel.close()
             their_report.close()
@@ -206,7 +217,7 @@ def connected(prints: bool) -> Iterator[Run]:
                 os.close(stream)
         channel.setblocking(False)
         report.setblocking(False)
-        yield Run(channel, report, None if pipe is None else pipe[0])
+        yield Run(channel, report, None if pipe is None else pipe[0], folder)
     finally:
         for connection in (channel, report):
             _opened.discard(connection)

@@ -268,6 +268,7 @@ class _Conversation:
     def _ended(self, seconds: float) -> Ended:
         report, who = self._report(), self.stage.who
         if report is None:
+            self.run.remove_folder()
             words = "was ended from outside, together with the process that watched it"
             return Ended(failure=f"the process of {who} {words}", seconds=seconds)
         if report.stopped_at is not None:

@@ -24,7 +24,6 @@ import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from tempfile import mkdtemp
 from time import monotonic
 from typing import Any, NoReturn
 
@@ -152,7 +151,7 @@ def _forked_guardian(control: socket.socket, guardians: dict[int, str | None]) -
         where = os.fsdecode(bytes(_block(control)))
     except OSError:
         return False
-    folder = _new_folder(where)
+    folder = _made(where)
     try:
         guardian = os.fork()
     except OSError:  # no more processes: closing the connection tells the user's process
@@ -168,12 +167,13 @@ def _forked_guardian(control: socket.socket, guardians: dict[int, str | None]) -
     return True
 
 
-def _new_folder(where: str) -> str | None:
+def _made(folder: str) -> str | None:
     """Return a new temporary folder; None if there can be none, which is up to those that need it."""
     try:
-        return mkdtemp(prefix=PREFIX, dir=where)
+        os.mkdir(folder, 0o700)
     except OSError:
         return None
+    return folder
 
 
 def _remove(folder: str | None) -> None:
