@@ -50,12 +50,13 @@ DOCUMENTED: dict[str, tuple[type[Exception], ...]] = {
     "ConstrainedClustering": (ValueError, TypeError, NotFittedError),
 }
 # A formulation hands its variables on to terms, which call them by names of their own; a Laplacian is a graph.
-ALSO_CALLED: dict[str, tuple[str, ...]] = {
-    "L": ("graph",),
+ALSO_CALLED = {
     "A": ("F", "K"),
+    "L": ("graph",),
+    "M": ("K",),
     "X": ("K", "points"),
     "f": ("F",),
-    "M": ("K",),
+    "values": ("mu",),
 }
 # Functions that are called with results; an error that they raise ends the call, as documented.
 CALLBACKS = ("progress",)

@@ -119,12 +119,8 @@ class Links:
         if n_links is not None:
             members = np.flatnonzero(is_known(y))
             total = len(members) * (len(members) - 1) // 2
-            n_links = as_count(n_links, "n_links", 0)
-            if n_links > total:
-                known = f"{len(members)} points with known labels in y"
-                raise InvalidInput.about(
-                    "n_links", f"must be between 0 and {total}, as there are {known}, not {shown(n_links)}"
-                )
+            known = f"y has {len(members)} points with known labels"
+            n_links = as_count(n_links, "n_links", 0, total, known)
             drawn = rng.choice(total, size=n_links, replace=False)
             return cls._from_pairs(y, members[_unrank_pairs(drawn)])
         r = as_count(per_class, "per_class", 0)

@@ -168,12 +168,13 @@ class LinearSDP(Program):
         for g in self.rows:
             if g.name not in duals:
                 raise InvalidInput(f"duals has no multipliers for the constraint {g.name!r}", "duals")
-            given, name = duals[g.name], f"the multipliers of {g.name!r}"
+            given = duals[g.name]
             if isinstance(given, Stiffened) or (sp.issparse(given) and np.prod(given.shape) == len(g)):
                 given = given.toarray()
-            part = real_array(given, name, "duals").ravel(order="F")
+            part = real_array(given, f"the multipliers of {g.name!r}", "duals").ravel(order="F")
             if len(part) != len(g):
-                raise InvalidInput(f"{name} must be {len(g)}, one per row; {len(part)} were given", "duals")
+                problem = f"the constraint {g.name!r} has {len(g)} rows, but {len(part)} multipliers were given"
+                raise InvalidInput(problem, "duals")
             parts.append(part)
         return np.concatenate(parts) if parts else np.zeros(0)
 
