@@ -19,8 +19,8 @@ JYX at most :math:`\rho\|JY\Gamma^{-1}\|`.
 :math:`M = (JYX)^\top JYX` the sum of their agreements is at most
 :math:`\theta\sum_j 1/y_j^\top My_j \le \theta\sum_j y_j^\top M^{-1}y_j` by Cauchy, and at most the sum of the largest
 eigenvalues of :math:`\theta M^{-1}` (Ky Fan). Those are :math:`\theta/\sigma_i^2` with the singular values of JYX,
-which are at least :math:`\sigma_i\sqrt{1/(1 + \|E\|) - \delta^2} - \rho\|JY\Gamma^{-1}\|` with :math:`\sigma_i` those of
-JY on the group. So the sum of the k largest of these numbers, over all groups, is an upper bound.
+which are at least :math:`\sigma_i\sqrt{1/(1 + \|E\|) - \delta^2} - \rho\|JY\Gamma^{-1}\|` with :math:`\sigma_i` those
+of JY on the group. So the sum of the k largest of these numbers, over all groups, is an upper bound.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.linalg
 
-from ...numerics.eigenpairs import Complement
+from ...numerics.eigenpairs import Complement, norm_bound
 from .generalised_eigenvectors import CLOSE
 from .stationary_cuts import StationaryCuts
 
@@ -44,7 +44,7 @@ DIVISIONS = (CLOSE, 1e-7, 1e-5, 1e-3)
 class Perturbed(NamedTuple):
     """The pencil in coordinates of approximate eigenvectors: Θ, the norms of E and H, and the labelings JY.
 
-    ``rounding`` is the error of the labelings, in the spectral norm.
+    ``rounding`` is the error of the labelings and ``norm`` a bound on that of L, in the spectral norm.
     """
 
     theta: np.ndarray
@@ -52,6 +52,7 @@ class Perturbed(NamedTuple):
     off_diagonal: float
     labelings: np.ndarray
     rounding: float
+    norm: float
 
 
 def largest_agreement(cuts: StationaryCuts) -> tuple[float, str]:
@@ -63,13 +64,14 @@ def largest_agreement(cuts: StationaryCuts) -> tuple[float, str]:
         return np.inf, "weights are too small for the eigenproblem in double precision"
     # Every division into groups gives a bound: larger groups are farther apart, and contain more.
     bound = min(_bound_by_groups(pencil, close, cuts.count) for close in DIVISIONS)
-    if np.isinf(bound):
-        return bound, "eigenvalues are too close together for a bound in double precision"
     return bound, f"agreement of all {len(pencil.theta)} stationary labelings, from residuals of the eigenproblem"
 
 
 def _bound_by_groups(pencil: Perturbed, close: float, count: int) -> float:
-    """Return the sum of the largest possible agreements over all groups; infinity if groups are too near."""
+    r"""Return the sum of the largest possible agreements over all groups.
+
+    Where nothing better is known, :math:`f^\top Qf = \theta f^\top Lf \le \theta\|L\|`.
+    """
     theta, E, H, F = pencil.theta, pencil.off_identity, pencil.off_diagonal, pencil.labelings
     eta = (H + abs(theta) * E) / (1 - E)
     agreements = [np.zeros(0)]
@@ -82,11 +84,12 @@ def _bound_by_groups(pencil: Perturbed, close: float, count: int) -> float:
         residual = (H + max(abs(low), abs(high)) * E) / np.sqrt(1 - E)
         share = residual / float(distances.min(initial=np.inf))
         if not 0 <= share < 0.5:
-            return np.inf
+            agreements.append(np.full(len(group), high * pencil.norm))
+            continue
         spill = residual * float(np.linalg.norm(F[:, outside] / distances)) if len(outside) else 0.0
         sizes = np.linalg.svd(F[:, group], compute_uv=False) - pencil.rounding
         least = np.maximum(sizes * np.sqrt(1 / (1 + E) - share**2) - spill, 1e-150)
-        agreements.append(high / least**2)
+        agreements.append(np.minimum(high / least**2, high * pencil.norm))
     ordered = np.sort(np.concatenate(agreements))[::-1]
     return float(ordered[:count].sum()) * (1 + 8 * EPSILON)
 
@@ -114,13 +117,16 @@ def _perturbed(cuts: StationaryCuts) -> Perturbed | None:
         Y = scipy.linalg.eigh((B + B.T) / 2, (C + C.T) / 2)[1]
     except np.linalg.LinAlgError:
         return None
-    U, F = basis @ Y, J @ Y
+    # From here on U is what it is, up to its products with v.
+    U = basis @ Y
+    along = (Qv @ U) / own
+    F = U - np.outer(cuts.trivial, along)
     near_identity, near_diagonal = U.T @ (L @ U), F.T @ (cuts.Q @ F)
     # Errors of the products themselves.
-    rounding, U_sizes, F_sizes = 4 * cuts.n * EPSILON, abs(basis) @ abs(Y), abs(J) @ abs(Y)
-    E_rounding = rounding * float(np.linalg.norm(U_sizes.T @ (abs(L) @ U_sizes)))
-    H_rounding = rounding * float(np.linalg.norm(F_sizes.T @ (abs(cuts.Q) @ F_sizes)))
+    rounding, size = (cuts.n + 8) * EPSILON, abs(U) + np.outer(abs(cuts.trivial), (abs(Qv) @ abs(U)) / own)
+    E_rounding = rounding * float(np.linalg.norm(abs(U).T @ (abs(L) @ abs(U))))
+    H_rounding = rounding * float(np.linalg.norm((abs(F) + 2 * size).T @ (abs(cuts.Q) @ abs(F))))
     theta = np.diag(near_diagonal).copy()
     E = float(np.linalg.norm(near_identity - np.eye(len(theta)))) + E_rounding
     H = float(np.linalg.norm(near_diagonal - np.diag(theta))) + H_rounding
-    return Perturbed(theta, E, H, F, rounding * float(np.linalg.norm(F_sizes)))
+    return Perturbed(theta, E, H, F, rounding * float(np.linalg.norm(size)), norm_bound(cuts.L))
