@@ -84,6 +84,13 @@ def test_of_a_multiple_eigenvalue_the_combinations_that_agree_most_are_taken(see
         assert certificate.upper_bound >= best - 1e-14
 
 
+def test_flowers_whose_eigenvalues_span_many_orders_of_magnitude():
+    X, y = cl.datasets.load("iris")
+    labels = np.where(np.arange(150) % 15 == 0, y, -1)
+    solution = cl.CSCGFHF(cl.Graph.knn(X), labels).solve()
+    assert solution.certificate.holds(1e-5)
+
+
 def test_two_labelled_points():
     # L̄ = [[1, −1], [−1, 1]], Q = [[1, q], [q, 1]] scaled: the only stationary labeling is (1, −1)/√2.
     problem = cl.CSCGFHF(path_graph(2), [0, 1])

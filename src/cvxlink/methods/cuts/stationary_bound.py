@@ -7,18 +7,20 @@ complement of v, which is positive definite, and :math:`B = J^\top QJ`.
 *Approximate eigenvectors as coordinates.* For any square matrix Y, :math:`Y^\top CY = I + E` and
 :math:`Y^\top BY = \Theta + H` with a diagonal Θ; if :math:`\|E\| < 1`, then y = Yx with
 :math:`(\Theta + H)x = \theta(I + E)x`. By Weyl and Ostrowski the eigenvalues are within
-:math:`\eta = (\|H\| + \|\Theta\|\|E\|)/(1 - \|E\|)` of the entries of Θ. Divide these into groups more than 2η apart.
-Let the columns of X be eigenvectors x of a group with :math:`X^\top(I + E)X = I`; by Davis and Kahan the part of X
-outside of the group's coordinates has a norm of at most :math:`\delta = \rho/(\gamma\sqrt{1 - \|E\|})`, with
-:math:`\rho = \|H\| + \|E\|(\|\Theta\| + \eta)` and γ the distance from the group's eigenvalues to the other entries.
+:math:`\eta_i = (\|H\| + |\Theta_i|\|E\|)/(1 - \|E\|)` of the entries of Θ. Divide these into groups whose errors do not
+overlap. Let the columns of X be eigenvectors x of a group with :math:`X^\top(I + E)X = I`. Each row of X outside of the
+group's coordinates, times the distance :math:`\gamma_i` of its entry to the group's eigenvalues, is bounded by a row of
+:math:`EX\Lambda - HX`, whose norm is at most :math:`\rho = (\|H\| + \theta\|E\|)/\sqrt{1 - \|E\|}` with θ the largest
+eigenvalue of the group. So the norm of these rows is at most :math:`\delta = \rho/\min_i\gamma_i`, and their share of
+JYX at most :math:`\rho\|JY\Gamma^{-1}\|`.
 
 *Agreement.* :math:`f^\top Qf = \theta f^\top Lf`, and different labelings have :math:`f_i^\top Lf_j = 0`, so
 :math:`f_j = JYXy_j` with orthogonal unit vectors :math:`y_j`, up to their lengths, for those of a group. With
 :math:`M = (JYX)^\top JYX` the sum of their agreements is at most
 :math:`\theta\sum_j 1/y_j^\top My_j \le \theta\sum_j y_j^\top M^{-1}y_j` by Cauchy, and at most the sum of the largest
 eigenvalues of :math:`\theta M^{-1}` (Ky Fan). Those are :math:`\theta/\sigma_i^2` with the singular values of JYX,
-which are at least :math:`\sigma_i\sqrt{1/(1 + \|E\|) - \delta^2} - \delta\|JY\|` with :math:`\sigma_i` those of JY on
-the group. So the sum of the k largest of these numbers, over all groups, is an upper bound.
+which are at least :math:`\sigma_i\sqrt{1/(1 + \|E\|) - \delta^2} - \rho\|JY\Gamma^{-1}\|` with :math:`\sigma_i` those
+of JY on the group. So the sum of the k largest of these numbers, over all groups, is an upper bound.
 """
 
 from __future__ import annotations
@@ -28,21 +30,21 @@ from typing import NamedTuple
 import numpy as np
 import scipy.linalg
 
-from ...numerics.eigenpairs import Complement
-from .generalised_eigenvectors import CLOSE, close_groups
+from ...numerics.eigenpairs import Complement, norm_bound
+from .generalised_eigenvectors import CLOSE
 from .stationary_cuts import StationaryCuts
 
 EPSILON = float(np.finfo(float).eps)
 # The proof takes a dozen dense matrices.
 LARGEST_PROVEN = 6000
-# How close members of a group are, relative to the largest eigenvalue.
+# How close members of a group are, relative to their size.
 DIVISIONS = (CLOSE, 1e-7, 1e-5, 1e-3)
 
 
 class Perturbed(NamedTuple):
     """The pencil in coordinates of approximate eigenvectors: Θ, the norms of E and H, and the labelings JY.
 
-    ``rounding`` is the error of the labelings, in the spectral norm.
+    ``rounding`` is the error of the labelings and ``norm`` a bound on that of L, in the spectral norm.
     """
 
     theta: np.ndarray
@@ -50,6 +52,7 @@ class Perturbed(NamedTuple):
     off_diagonal: float
     labelings: np.ndarray
     rounding: float
+    norm: float
 
 
 def largest_agreement(cuts: StationaryCuts) -> tuple[float, str]:
@@ -61,32 +64,42 @@ def largest_agreement(cuts: StationaryCuts) -> tuple[float, str]:
         return np.inf, "weights are too small for the eigenproblem in double precision"
     # Every division into groups gives a bound: larger groups are farther apart, and contain more.
     bound = min(_bound_by_groups(pencil, close, cuts.count) for close in DIVISIONS)
-    if np.isinf(bound):
-        return bound, "eigenvalues are too close together for a bound in double precision"
     return bound, f"agreement of all {len(pencil.theta)} stationary labelings, from residuals of the eigenproblem"
 
 
 def _bound_by_groups(pencil: Perturbed, close: float, count: int) -> float:
-    """Return the sum of the largest possible agreements over all groups; infinity if groups are too near."""
+    r"""Return the sum of the largest possible agreements over all groups.
+
+    Where nothing better is known, :math:`f^\top Qf = \theta f^\top Lf \le \theta\|L\|`.
+    """
     theta, E, H, F = pencil.theta, pencil.off_identity, pencil.off_diagonal, pencil.labelings
-    largest = float(abs(theta).max(initial=0.0))
-    eta = (H + largest * E) / (1 - E)
-    residual = H + (largest + eta) * E
-    total, agreements = float(np.linalg.norm(F)), [np.zeros(0)]
-    for group in close_groups(theta, max(2 * eta, close * largest)):
-        low, high = float(theta[group].min()) - eta, float(theta[group].max()) + eta
+    eta = (H + abs(theta) * E) / (1 - E)
+    agreements = [np.zeros(0)]
+    for group in _apart(theta, eta, close):
+        low, high = float((theta - eta)[group].min()), float((theta + eta)[group].max())
         if high <= 0:
             continue
-        outside = np.delete(theta, group)
-        apart = float(np.maximum(low - outside, outside - high).min(initial=np.inf))
-        share = residual / (apart * np.sqrt(1 - E)) if apart > 0 else np.inf
-        if share >= 0.5:
-            return np.inf
+        outside = np.delete(np.arange(len(theta)), group)
+        distances = np.maximum(low - theta[outside], theta[outside] - high)
+        residual = (H + max(abs(low), abs(high)) * E) / np.sqrt(1 - E)
+        share = residual / float(distances.min(initial=np.inf))
+        if not 0 <= share < 0.5:
+            agreements.append(np.full(len(group), high * pencil.norm))
+            continue
+        spill = residual * float(np.linalg.norm(F[:, outside] / distances)) if len(outside) else 0.0
         sizes = np.linalg.svd(F[:, group], compute_uv=False) - pencil.rounding
-        least = np.maximum(sizes * np.sqrt(1 / (1 + E) - share**2) - share * total, 1e-150)
-        agreements.append(high / least**2)
+        least = np.maximum(sizes * np.sqrt(1 / (1 + E) - share**2) - spill, 1e-150)
+        agreements.append(np.minimum(high / least**2, high * pencil.norm))
     ordered = np.sort(np.concatenate(agreements))[::-1]
     return float(ordered[:count].sum()) * (1 + 8 * EPSILON)
+
+
+def _apart(theta: np.ndarray, eta: np.ndarray, close: float) -> list[np.ndarray]:
+    """Return the positions of eigenvalues in groups; between groups there is room for the errors of both."""
+    order = np.argsort(theta)
+    lower, upper = (theta - eta)[order], np.maximum.accumulate((theta + eta)[order])
+    gaps = lower[1:] - upper[:-1]
+    return np.split(order, np.flatnonzero(gaps > close * abs(theta[order])[1:]) + 1)
 
 
 def _perturbed(cuts: StationaryCuts) -> Perturbed | None:
@@ -104,13 +117,16 @@ def _perturbed(cuts: StationaryCuts) -> Perturbed | None:
         Y = scipy.linalg.eigh((B + B.T) / 2, (C + C.T) / 2)[1]
     except np.linalg.LinAlgError:
         return None
-    U, F = basis @ Y, J @ Y
+    # From here on U is what it is, up to its products with v.
+    U = basis @ Y
+    along = (Qv @ U) / own
+    F = U - np.outer(cuts.trivial, along)
     near_identity, near_diagonal = U.T @ (L @ U), F.T @ (cuts.Q @ F)
     # Errors of the products themselves.
-    rounding, U_sizes, F_sizes = 4 * cuts.n * EPSILON, abs(basis) @ abs(Y), abs(J) @ abs(Y)
-    E_rounding = rounding * float(np.linalg.norm(U_sizes.T @ (abs(L) @ U_sizes)))
-    H_rounding = rounding * float(np.linalg.norm(F_sizes.T @ (abs(cuts.Q) @ F_sizes)))
+    rounding, size = (cuts.n + 8) * EPSILON, abs(U) + np.outer(abs(cuts.trivial), (abs(Qv) @ abs(U)) / own)
+    E_rounding = rounding * float(np.linalg.norm(abs(U).T @ (abs(L) @ abs(U))))
+    H_rounding = rounding * float(np.linalg.norm((abs(F) + 2 * size).T @ (abs(cuts.Q) @ abs(F))))
     theta = np.diag(near_diagonal).copy()
     E = float(np.linalg.norm(near_identity - np.eye(len(theta)))) + E_rounding
     H = float(np.linalg.norm(near_diagonal - np.diag(theta))) + H_rounding
-    return Perturbed(theta, E, H, F, rounding * float(np.linalg.norm(F_sizes)))
+    return Perturbed(theta, E, H, F, rounding * float(np.linalg.norm(size)), norm_bound(cuts.L))
