@@ -67,7 +67,6 @@ def test_a_solver_with_a_fault(small_pcp, temporary, tmp_path, monkeypatch, mark
     assert until(lambda: marker not in commands()), "it left a process"
 
 
-@pytest.mark.xfail(reason="until answers without a bound are UNPROVEN", strict=False)
 def test_a_liar_is_not_believed_where_the_optimum_is_hard_to_bound(tmp_path, monkeypatch):
     instance = cl.instances.load(next(name for name in cl.instances.names() if "improved" in name.lower()))
     honest = instance.problem.solve(strict=False)
