@@ -188,8 +188,8 @@ class Solution(ExtendableKernel):
 
     def relaxation_gap(self, labels: Any) -> RelaxationGap:
         """Return how far a clustering is from the bound that this solution certifies."""
-        if self.certificate is None or self.certificate.lower_bound is None:
-            raise CvxlinkError("there is no certified bound to compare a clustering with")
+        if self.certificate is None or self.certificate.lower_bound is None or self.certificate.maximises:
+            raise CvxlinkError("there is no certified lower bound to compare a clustering with")
         point = self.problem.point_of_clustering(labels)
         if point is None:
             raise CvxlinkError(

@@ -251,16 +251,19 @@ def _is_proven(certificate: Certificate, accuracy: float | None) -> bool:
 
 
 def _with_bounds_of(by_form: _ByForm, certificate: Certificate) -> Certificate:
-    """Return a certificate with the lower bound of an equivalent program if that bound is better."""
+    """Return a certificate with the bound of an equivalent program if that bound is better."""
     own = certify_program(by_form.program, by_form.values, by_form.duals)
-    if own.lower_bound is None or (certificate.lower_bound or -np.inf) >= own.lower_bound:
+    if own.bound is None or own.maximises != certificate.maximises:
         return certificate
-    basis = f"{own.basis}, for the form {by_form.form!r}, which the formulation says has the same optimum"
+    if certificate.bound is not None and (certificate.bound >= own.bound) != certificate.maximises:
+        return certificate
+    bounds: dict[str, Any] = {"lower_bound": own.lower_bound, "upper_bound": own.upper_bound}
+    if certificate.attained is not None:
+        bounds["lower_bound" if certificate.maximises else "upper_bound"] = certificate.attained
     return replace(
         certificate,
-        lower_bound=own.lower_bound,
-        basis=basis,
-        upper_bound=own.upper_bound if certificate.upper_bound is None else certificate.upper_bound,
+        **bounds,
+        basis=f"{own.basis}, for the form {by_form.form!r}, which the formulation says has the same optimum",
         sensitivity=own.sensitivity if certificate.sensitivity is None else certificate.sensitivity,
     )
 
