@@ -164,9 +164,8 @@ class LinearSDP(Program):
     def joined(self, duals: Mapping[str, Any]) -> np.ndarray:
         """Return multipliers by name as one vector."""
         parts = []
-        as_mapping(duals, "duals", "multipliers by name")
         for g in self.rows:
-            if g.name not in duals:
+            if g.name not in as_mapping(duals, "duals", "multipliers by name"):
                 raise InvalidInput(f"duals has no multipliers for the constraint {g.name!r}", "duals")
             given = duals[g.name]
             if isinstance(given, Stiffened) or (sp.issparse(given) and np.prod(given.shape) == len(g)):
