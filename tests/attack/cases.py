@@ -10,7 +10,6 @@ import zlib
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from attack.findings import RAW_ERROR, TALLY, Finding, told
 # How many cases of each fuzzer a full attack plays.
 CASES = {
     "programs": 10_000,
+    "bounds": 2_000,
     "certificates": 5_000,
     "files": 5_000,
     "command_line": 2_000,
@@ -59,11 +59,6 @@ class Record:
         shown = " ".join(what.split())
         self.findings.append(asdict(Finding(kind, shown[:LONGEST] + "…" * (len(shown) > LONGEST))))
         return self
-
-
-def exists(fuzzer: str) -> bool:
-    """Whether the module of a fuzzer is there."""
-    return find_spec(f"attack.{fuzzer}") is not None
 
 
 def module_of(fuzzer: str) -> Any:

@@ -21,7 +21,7 @@ from ..errors import ClippedWarning, InvalidInput, LinkWarning
 from ..methods.cuts.csc import CSC
 from ..methods.fantope.ncuts import NCuts
 from ..methods.table import method
-from ..numerics.arguments import as_choice, printable, shown
+from ..numerics.arguments import as_choice, shown
 from ..numerics.checks import as_count, real_array
 from ..programs.status import DEFAULT_ACCURACY
 from ..solvers.route import Progress
@@ -408,7 +408,7 @@ def _checked_by_sklearn(check: Callable[..., Any], *arguments: Any, **options: A
     try:
         return check(*first, X, **options)
     except ValueError as error:
-        raise InvalidInput(printable(" ".join(str(error).split()))[:LONGEST_MESSAGE], "X") from error
+        raise InvalidInput(" ".join(str(error).split())[:LONGEST_MESSAGE], "X") from error
     except TypeError:  # scikit-learn's tests ask for this one where X is sparse
         raise
     except Exception as error:  # reading objects runs their code, which may raise anything

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from scipy.sparse import issparse
 
-from ..errors import InvalidInput
+from ..errors import InvalidInput, visible
 
 T = TypeVar("T")
 
@@ -20,13 +20,8 @@ def shown(value: Any, most: int = 80) -> str:
         text = " ".join(repr(value).split())
     except Exception:  # it may be nested too deeply, too long a number, or an object that raises anything
         text = f"an object of type {type(value).__name__}"
-    text = printable(text)
+    text = visible(text)
     return text if len(text) <= most else f"{text[:most]}…"
-
-
-def printable(text: str) -> str:
-    """Return a text without what cannot be printed: control characters, escape sequences, halves of characters."""
-    return "".join(c if c.isprintable() else "?" for c in text)
 
 
 def as_choice(value: Any, name: str, choices: Collection[str]) -> str:
