@@ -141,7 +141,7 @@ def _linear(rng: np.random.Generator) -> Drawn:
 
     def reference(problem: Any) -> Reference:
         found = linprog(c, A, b, bounds=(0 if signed else None, None), method="highs")
-        if found.status == 4:  # infeasible or unbounded: ask again without an objective
+        if found.status in (2, 4):  # HiGHS confuses infeasible with unbounded: ask again without an objective
             found.status = 3 if linprog(0 * c, A, b, bounds=(0 if signed else None, None)).status == 0 else 2
         status = {0: "OPTIMAL", 2: "INFEASIBLE", 3: "UNBOUNDED"}.get(found.status)
         if status != "OPTIMAL":
