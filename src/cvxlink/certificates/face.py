@@ -14,8 +14,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..errors import InfeasibleProblem, ReductionRefused
+from ..numerics.harmonic import HarmonicExtension
 from ..numerics.least_eigenvalue import DENSE_EIGENVALUES, Least, least_eigenvalue
-from ..numerics.matrices import Congruence, Matrix, congruent, diagonal
+from ..numerics.matrices import Congruence, Matrix, congruent, diagonal, entries
 from ..numerics.rounding import (
     UNIT,
     Ball,
@@ -162,7 +163,7 @@ class Face:
             return Bound(None)
         correction = sdp.adjoint(-v)
         at, inside = at + sdp.rows_of(correction), sdp.rows_of(interior)
-        rounding = sdp.rounding_of_rows(near) + sdp.rounding_of_rows(correction) + sdp.rounding_of_rows(interior)
+        rounding = sum(_rounding_of_rows(sdp, matrix) for matrix in (near, correction, interior))
         rounding = rounding + gamma(4) * (abs(at) + abs(inside) + abs(sdp.b))
         # The mixture below is within this distance of a matrix that satisfies the equations exactly.
         off, is_proven = self._distance_to_equations(abs(at - sdp.b) + abs(inside - sdp.b) + rounding)
@@ -251,7 +252,7 @@ class Face:
         spread = ones if self.lift is None else ones[self.lift.blocks]
         terms = terms_per_row(self.original.C) + self.original.n + 8
         if self.seed is not self.original:
-            summed = self.original.extension.magnitudes(spread)
+            summed = _sizes_of_terms(self.original.extension, spread)
         else:
             summed = abs(self.original.C) @ spread
         share = gamma(3 * terms)
@@ -317,3 +318,20 @@ class Face:
 
 def _absolute(sdp: LinearSDP) -> LinearSDP:
     return replace(sdp, rows=tuple(replace(g, A=abs(g.A)) for g in sdp.rows))
+
+
+def _rounding_of_rows(sdp: LinearSDP, K: Matrix | sp.csr_array) -> np.ndarray:
+    """Return bounds on the rounding errors of ``sdp.rows_of(K)``."""
+    part, width = sdp.A.tocoo(), 0
+    if isinstance(K, Congruence):
+        K, width = Congruence(abs(K.T), abs(K.M)), K.M.shape[0]
+    sizes = abs(part.data) * abs(entries(K, part.col // sdp.n, part.col % sdp.n))
+    return gamma(2 * (terms_per_row(sdp.A) + 2 * width) + 8) * np.bincount(part.row, sizes, len(sdp.b))
+
+
+def _sizes_of_terms(extension: HarmonicExtension, spread: np.ndarray) -> np.ndarray:
+    """Return sums of the absolute terms whose rounding errors are in the Schur complement, times a vector."""
+    if extension.mesh is not None:  # relative errors in each elimination, and no cancellation
+        return np.asarray(2 * (abs(extension.mesh.cost) @ spread))
+    Q = abs(extension.matrix)
+    return np.asarray(Q.T @ (abs(extension.L) @ (Q @ spread)))

@@ -14,7 +14,6 @@ from ..errors import InvalidInput
 from ..numerics.arguments import as_mapping, shown
 from ..numerics.checks import as_count, as_flag, as_number, require_random_state
 from ..programs.status import DEFAULT_ACCURACY
-from ..solvers.catalogue import is_executable, needs_process
 from ..solvers.isolation import Limits, available_threads
 from ..solvers.route import Progress
 
@@ -135,10 +134,6 @@ class Options:
     def is_isolated(self) -> bool:
         """Whether a child process is asked for."""
         return bool(self.isolate)
-
-    def isolates(self, solver: str, unknowns: int) -> bool:
-        """Whether a solver runs in a child process: because that is asked for, or by default because it needs one."""
-        return needs_process(solver, unknowns) if self.isolate is None else self.isolate or is_executable(solver)
 
 
 def as_accuracy(accuracy: Any) -> float | None:

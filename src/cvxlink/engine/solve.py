@@ -20,7 +20,7 @@ from ..numerics.threads import on_threads
 from ..programs.base import Program
 from ..programs.declared import SpecialProgram
 from ..programs.status import DEFAULT_ACCURACY, Status
-from ..solvers.catalogue import SOLVERS
+from ..solvers.catalogue import SOLVERS, is_executable, needs_process
 from ..solvers.catalogue import solver_options as translated
 from ..solvers.isolation import Ended, Limits, NotSendable, run_isolated
 from ..solvers.route import Attempt, Route, Settings, resources_of, without_answer
@@ -117,7 +117,7 @@ def _by_solver(plan: Plan, options: Options, limits: Limits) -> tuple[Attempt, d
     assert plan.solver is not None
     told = translated(plan.solver, options.accuracy, options.threads, options.solver_options or {})
     # Only ending its process stops a solver in time.
-    isolated = options.isolates(plan.solver, plan.program.sizes.unknowns) or limits.seconds is not None
+    isolated = _needs_isolation(plan, options) or limits.seconds is not None
     attempt = run_solver(plan.program, plan.solver, told, limits, isolated, options.verbose)
     if _has_stalled(plan.solver, attempt, options):
         assert options.accuracy is not None
@@ -126,6 +126,14 @@ def _by_solver(plan: Plan, options: Options, limits: Limits) -> tuple[Attempt, d
         again = run_solver(plan.program, plan.solver, told, left, isolated, options.verbose)
         attempt = replace(again, reason=f"{again.reason}, with looser tolerances after it had stalled")
     return attempt, told
+
+
+def _needs_isolation(plan: Plan, options: Options) -> bool:
+    """Whether the solver runs in a child process: because that is asked for, or by default because it needs one."""
+    assert plan.solver is not None
+    if options.isolate is None:
+        return needs_process(plan.solver, plan.program.sizes.unknowns)
+    return options.isolate or is_executable(plan.solver)
 
 
 def _has_stalled(solver: str, attempt: Attempt, options: Options) -> bool:

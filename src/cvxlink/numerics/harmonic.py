@@ -147,13 +147,6 @@ class HarmonicExtension:
             )
         return mesh
 
-    def magnitudes(self, spread: np.ndarray) -> np.ndarray:
-        """Return sums of the absolute terms whose rounding errors are in the Schur complement, times a vector."""
-        if self.mesh is not None:  # as many relative errors as there are points, and no cancellation
-            return np.asarray(2 * (abs(self.mesh.cost) @ spread))
-        Q = abs(self.matrix)
-        return np.asarray(Q.T @ (abs(self.L) @ (Q @ spread)))
-
     def inverse_norm(self) -> float:
         """Return a proven bound on the norm of L_uu⁻¹; infinity if rounding prevents a proof.
 

@@ -340,14 +340,6 @@ class LinearSDP(Program):
         terms = part.data * entries(K, part.col // self.n, part.col % self.n)
         return np.bincount(part.row, terms, len(self.b))
 
-    def rounding_of_rows(self, K: Matrix | sp.csr_array) -> np.ndarray:
-        """Return bounds on the rounding errors of ``rows_of(K)``."""
-        part, width = self.A.tocoo(), 0
-        if isinstance(K, Congruence):
-            K, width = Congruence(abs(K.T), abs(K.M)), K.M.shape[0]
-        sizes = abs(part.data) * abs(entries(K, part.col // self.n, part.col % self.n))
-        return gamma(2 * (terms_per_row(self.A) + 2 * width) + 8) * np.bincount(part.row, sizes, len(self.b))
-
     def share_for_inequalities(self, at: np.ndarray, inside: np.ndarray) -> float:
         """Return the share of an interior point to mix in so that the inequalities hold, given A(·) of both points."""
         rows, at, inside = self.is_inequality, self._one_per_row(at, "at"), self._one_per_row(inside, "inside")
