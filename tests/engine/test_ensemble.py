@@ -64,9 +64,9 @@ def test_subsets_that_leave_a_component_out_are_drawn_again():
         problem.solve_resampled(5, 1, 0)
 
 
-def test_members_that_were_stopped_are_not_passed_over_in_silence(problem):
+def test_members_that_are_inaccurate_are_not_passed_over_in_silence(problem):
     with pytest.warns(cl.InaccurateWarning, match="2 of 2 kernels"):
-        problem.solve_resampled(2, 20, 0, time_limit=1e-9, strict=False)
+        problem.solve_resampled(2, 20, 0, accuracy=1e-15, strict=False)
 
 
 def test_bad_arguments_are_refused(problem):

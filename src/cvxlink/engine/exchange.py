@@ -51,7 +51,11 @@ def export(
     problem: Formulation, path: Any, form: str | None = None, presolve: bool = True, store_problem: bool = True
 ) -> Path:
     """Write the program that a solver would get to a file; see :meth:`cvxlink.Problem.export`."""
-    path = as_path(path)
+    path, store_problem, presolve = (
+        as_path(path),
+        as_flag(store_problem, "store_problem"),
+        as_flag(presolve, "presolve"),
+    )
     suffix = format_of(path)
     content, arrays = stored(problem) if store_problem else (None, {})
     compiled = _Compiled.of(problem, form, presolve)

@@ -105,9 +105,10 @@ def as_matrix(
 def as_square(values: Any, name: str, argument: str | None = None) -> Any:
     """Return a square matrix of finite real numbers, not empty, as a CSR array if it is sparse."""
     array = values if issparse(values) else real_array(values, name, argument)
-    if array.ndim != 2 or array.shape[0] != array.shape[1] or 0 in array.shape:
-        problem = f"{name} must be a square matrix and not empty; its shape is {array.shape}"
-        raise InvalidInput(problem, argument or name)
+    if array.ndim != 2:
+        raise InvalidInput(f"{name} must be a square matrix; its shape is {array.shape}", argument or name)
+    if array.shape[0] != array.shape[1] or not array.shape[0]:
+        raise InvalidInput(f"{name} must be square and not empty; its shape is {array.shape}", argument or name)
     return as_matrix(array, name, (None, None), argument)
 
 

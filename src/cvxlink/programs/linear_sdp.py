@@ -408,4 +408,9 @@ def _gram_solver(gram: sp.csc_array) -> Callable[[np.ndarray], np.ndarray]:
         pivots = abs(factors.U.diagonal())
         if pivots.min(initial=1.0) > 1e-12 * pivots.max(initial=1.0):
             return factors.solve
-    return lambda r: sp.linalg.lsmr(gram, r, atol=1e-15, btol=1e-15, conlim=0)[0]
+
+    def least_squares(r: np.ndarray) -> np.ndarray:
+        with np.errstate(all="ignore"):  # numbers that overflow make a solution that is not finite, which is refused
+            return sp.linalg.lsmr(gram, r, atol=1e-15, btol=1e-15, conlim=0)[0]
+
+    return least_squares

@@ -7,6 +7,7 @@ import scipy.linalg
 import cvxlink as cl
 from cvxlink.methods.link_propagation.routes import symmetric_product
 from helpers.graphs import path_graph, random_graph
+from helpers.limits import stopped_at_once
 
 
 def instance(n=12, seed=0, **options) -> cl.SRCP:
@@ -174,7 +175,7 @@ def test_subsets_of_links_have_no_kernels_to_average():
 
 
 def test_spreading_can_be_stopped():
-    solution = instance(mu=1e-7).solve(route="spreading", time_limit=1e-6, strict=False)
+    solution = stopped_at_once(instance(mu=1e-7), "spreading")
     assert solution.status is cl.Status.LIMIT and solution.certificate.distance > 0
 
 
