@@ -206,7 +206,7 @@ class MinKL(Problem):
                 name, smallest = (f"{kind}_noise", np.sqrt(least)) if self.is_soft else (f"{kind}_bound", least)
                 raise InvalidInput(
                     f"{name} of {levels[bounds.argmin()]:.3g} cannot be told from zero beside a kernel with "
-                    f"{np.diag(self.prior).max():.3g} on its diagonal; give at least {smallest:.2g}",
+                    f"{np.diag(self.prior).max():.3g} on its diagonal, jitter included; give at least {smallest:.2g}",
                     name,
                 )
 
