@@ -30,7 +30,7 @@ import scipy.sparse as sp
 
 from ..errors import ReductionRefused
 from ..model.declared import Declaration
-from ..programs.conic_form import Cone, ConicForm, Part, has_bounds, long_enough
+from ..programs.conic_form import Cone, ConicForm, Part, has_bounds, long_enough, outside_exponential, outside_power
 from ..programs.declared import linear_rows, semidefinite_variable
 from ..programs.linear_sdp import LinearSDP
 from ..programs.status import Status
@@ -60,11 +60,9 @@ def proven_verdict(declaration: Declaration, claimed: Status) -> tuple[Status, s
         return None
     if len(system.a) > LARGEST:
         return None
-    order = (
-        (Status.UNBOUNDED, Status.INFEASIBLE) if claimed is Status.UNBOUNDED else (Status.INFEASIBLE, Status.UNBOUNDED)
-    )
-    for verdict in order:
-        words = system.contradiction() if verdict is Status.INFEASIBLE else system.ray()
+    proofs = {Status.INFEASIBLE: system.contradiction, Status.UNBOUNDED: system.ray}
+    for verdict in sorted(proofs, key=lambda verdict: verdict is not claimed):
+        words = proofs[verdict]()
         if words is not None:
             return verdict, words
     return None
@@ -129,10 +127,8 @@ class _System:
         w = [cone.multipliers() for cone in self.cones]
         flat = cp.hstack([cp.vec(part, order="F") for parts in w for part in parts])
         inside = [held for cone, parts in zip(self.cones, w, strict=True) for held in cone.holds_dual(parts)]
-        size = float(abs(self.a).max(initial=0.0))
-        if not size or not _solved(
-            cp.Problem(cp.Minimize(cp.norm(self.M.T @ flat)), [self.a @ flat == -size, *inside])
-        ):
+        balance = cp.Problem(cp.Minimize(cp.norm(self.M.T @ flat)), [self.a @ flat == -self.distance, *inside])
+        if not self.distance or not _solved(balance):
             return None
         found = np.concatenate([np.ravel(part.value, order="F") for parts in w for part in parts])
         far = max(self._excluded(self._into_dual(w)) for w in (found, self._balanced(found)))
@@ -163,10 +159,10 @@ class _System:
 
     def _balanced(self, w: np.ndarray) -> np.ndarray:
         """Return multipliers on the same face of the dual cone with a smaller slope."""
-        face = sp.block_diag(
-            [_face(cone, part) for cone, part in zip(self.cones, self.split(w), strict=True)], format="csr"
+        faces = [_face(cone, part) for cone, part in zip(self.cones, self.split(w), strict=True)]
+        return _corrected(
+            w, sp.csr_array(sp.block_diag(faces, format="csr")), sp.csr_array(self.M.T), np.zeros(self.M.shape[1])
         )
-        return _corrected(w, face, sp.csr_array(self.M.T), np.zeros(self.M.shape[1]))
 
     def _into_dual(self, w: np.ndarray) -> np.ndarray:
         moved = []
@@ -196,9 +192,8 @@ class _System:
         off = max(self._violation(direction, np.zeros_like(self.a)), feasible)
         if not off <= EXACTLY:
             return None
-        return (
-            f"proven up to rounding of {max(off, ROUNDING):.0e}: from a feasible point the objective falls along a ray"
-        )
+        rounding = max(off, ROUNDING)
+        return f"proven up to rounding of {rounding:.0e}: the objective falls without limit along a feasible ray"
 
     def _holds(self, z: cp.Variable, share: float) -> list[Any]:
         held: list[Any] = []
@@ -208,9 +203,8 @@ class _System:
 
     def _exact(self, z: np.ndarray, a: np.ndarray) -> np.ndarray:
         """Return a point near z that satisfies equations and active constraints as exactly as rounding allows."""
-        active = [
-            _active(cone, part) for cone, part in zip(self.cones, self.split(np.asarray(self.M @ z + a)), strict=True)
-        ]
+        reached = self.split(np.asarray(self.M @ z + a))
+        active = [_active(cone, part) for cone, part in zip(self.cones, reached, strict=True)]
         rows = sp.csr_array(sp.block_diag(active, format="csr"))
         if not rows.shape[0]:
             return z
@@ -362,9 +356,5 @@ def _outside(cone: Cone, parts: list[np.ndarray]) -> float:
     if cone.kind == "second-order":
         return float(np.max(long_enough(parts[0], parts[1], cone.axis) - parts[0], initial=0.0))
     x, y, z = parts
-    with np.errstate(all="ignore"):
-        if cone.kind == "exponential":  # y exp(x/y) ≤ z
-            needed = np.where(y > 0, y * np.exp(np.minimum(x / np.where(y > 0, y, 1.0), 700.0)), np.maximum(x, 0))
-            return float(np.max(np.maximum(needed - z, -y), initial=0.0))
-        most = np.maximum(x, 0) ** cone.alpha * np.maximum(y, 0) ** (1 - cone.alpha)
-    return float(np.max(np.maximum(abs(z) - most, np.maximum(-x, -y)), initial=0.0))
+    outside = outside_exponential(x, y, z) if cone.kind == "exponential" else outside_power(x, y, z, cone.alpha)
+    return float(np.max(outside, initial=0.0))

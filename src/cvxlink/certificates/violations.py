@@ -15,6 +15,7 @@ from ..numerics.checks import real_array
 from ..numerics.least_eigenvalue import least_eigenvalue
 from ..numerics.matrices import Congruence, as_dense
 from ..numerics.separable import PropagatedLinks
+from ..programs.conic_form import outside_exponential, outside_power
 
 PRODUCTS = (Congruence, PropagatedLinks)
 # Up to this many unknowns a formulation's data and proof are compared with its declaration; beyond, evaluating one
@@ -94,14 +95,9 @@ def _least_eigenvalue(term: Any) -> float:
 
 def _violation(term: Any) -> Any:
     """Return the violation of a constraint; computed here for cones whose violation CVXPY would get from a solver."""
-    if isinstance(term, cp.constraints.ExpCone):  # y exp(x/y) ≤ z
-        x, y, z = (np.asarray(arg.value, dtype=float) for arg in term.args)
-        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-            needed = np.where(y > 0, y * np.exp(np.minimum(x / y, 700.0)), np.maximum(x, 0))
-        return np.maximum(np.maximum(needed - z, -y), 0)
-    if isinstance(term, cp.constraints.PowCone3D):  # x^α y^(1−α) ≥ |z|
+    if isinstance(term, cp.constraints.ExpCone):
+        return outside_exponential(*(np.asarray(arg.value, dtype=float) for arg in term.args))
+    if isinstance(term, cp.constraints.PowCone3D):
         x, y, z = (np.asarray(arg.value, dtype=float) for arg in term.args[:3])
-        alpha = np.asarray(term.alpha.value)
-        reached = np.maximum(x, 0) ** alpha * np.maximum(y, 0) ** (1 - alpha)
-        return np.maximum(np.maximum(abs(z) - reached, np.maximum(-x, -y)), 0)
+        return outside_power(x, y, z, np.asarray(term.alpha.value))
     return term.violation()

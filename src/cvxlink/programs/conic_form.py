@@ -258,6 +258,19 @@ def long_enough(lengths: np.ndarray, vectors: np.ndarray, axis: int) -> np.ndarr
     return np.maximum(lengths, np.linalg.norm(np.atleast_1d(vectors), axis=axis if vectors.ndim > 1 else 0))
 
 
+def outside_exponential(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
+    """Return how far numbers are from y exp(x/y) ≤ z, y ≥ 0."""
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        needed = np.where(y > 0, y * np.exp(np.minimum(x / y, 700.0)), np.maximum(x, 0))
+    return np.maximum(np.maximum(needed - z, -y), 0)
+
+
+def outside_power(x: np.ndarray, y: np.ndarray, z: np.ndarray, alpha: Any) -> np.ndarray:
+    """Return how far numbers are from x^α y^(1−α) ≥ |z|, x, y ≥ 0."""
+    reached = np.maximum(x, 0) ** alpha * np.maximum(y, 0) ** (1 - alpha)
+    return np.maximum(np.maximum(abs(z) - reached, np.maximum(-x, -y)), 0)
+
+
 def nearest_semidefinite(matrix: np.ndarray) -> np.ndarray:
     """Return the nearest semidefinite matrix."""
     eigenvalues, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
