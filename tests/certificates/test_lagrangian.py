@@ -23,9 +23,10 @@ def test_the_bound_meets_the_optimum(name):
     assert solution.value == pytest.approx(optimum, abs=2e-6)
     assert certificate.lower_bound <= optimum + 1e-9
     assert certificate.lower_bound == pytest.approx(optimum, abs=2e-6)
-    assert certificate.basis.startswith("Lagrange")
+    assert certificate.reaches(1e-7)
 
 
+@pytest.mark.usefixtures("multipliers_alone")
 @pytest.mark.parametrize("name", ["hinge", "squares", "sphere", "two variables", "divergence", "matrix inequality"])
 @settings(max_examples=20)
 @given(seed=st.integers(0, 10**6), size=st.sampled_from([1e-3, 0.1, 1.0, 10.0]))
@@ -51,7 +52,13 @@ def test_wrong_multipliers_are_seen():
     assert other.gap == pytest.approx(np.trace(L) - solution.value, abs=1e-5) and other.largest_violation == 0
 
 
-def test_a_kernel_on_the_sphere_is_bounded_everywhere_and_others_as_far_as_is_said():
+@pytest.fixture
+def multipliers_alone(monkeypatch):
+    """Leave out what reaches further than the multipliers that are given."""
+    monkeypatch.setattr("cvxlink.certificates.lagrangian.bound_of_dual", lambda *given: None)
+
+
+def test_a_kernel_on_the_sphere_is_bounded_everywhere_and_others_as_far_as_is_said(multipliers_alone):
     assert "points with" not in _solved("hinge").certificate.basis
     assert "tr K ≤ 30" in _solved("nuclear").certificate.basis  # ten times 2 + 1
     assert "‖x‖ ≤ 20" in _solved("sphere").certificate.basis
@@ -196,7 +203,7 @@ def largest_product_on_a_disc() -> Program:
     )
 
 
-def test_the_optimum_of_a_maximisation_by_hand():
+def test_the_optimum_of_a_maximisation_by_hand(multipliers_alone):
     program = largest_product_on_a_disc()
     exact = cl.certify(program, {"x": np.ones(2)}, {"disc": np.array([0.5])})
     assert exact.upper_bound == pytest.approx(0, abs=1e-6) and exact.upper_bound >= -1e-9 and exact.holds(1e-5)

@@ -8,6 +8,9 @@ import numpy as np
 
 from ..numerics.checks import as_flag, as_positive
 
+# How many times as large as the answer other points must be allowed to be.
+FAR_ENOUGH = 1000.0
+
 
 @dataclass(frozen=True)
 class Certificate:
@@ -49,6 +52,9 @@ class Certificate:
         How much rounding errors can change value and bounds. Bounds include it: they hold for exact numbers.
     rounding_is_proven : bool
         False where ``rounding`` is an estimate: the bounds then hold up to about that much.
+    reach : float or None
+        Where nothing limits the variables of a program, how many times as large as the answer (or as 1) other points
+        may be for the bound to hold; None if it holds for all.
     """
 
     value: float
@@ -67,6 +73,7 @@ class Certificate:
     maximises: bool = field(default=False, repr=False)
     rounding: float | None = None
     rounding_is_proven: bool = True
+    reach: float | None = None
 
     @property
     def bound(self) -> float | None:
@@ -121,6 +128,16 @@ class Certificate:
         if self.distance is not None:
             slips.append(self.distance / self.norm if self.distance else 0.0)
         return bool(feasible and np.max([0.0, *slips]) <= accuracy and np.isfinite(self.value))
+
+    def reaches(self, accuracy: float) -> bool:
+        """Whether no point of any size, or up to a thousand times that of the answer, is better by more than accuracy.
+
+        Beyond the points that a bound is for, values can fall in proportion to the size at most, by convexity.
+        """
+        if self.reach is None or self.gap is None:
+            return True
+        share = accuracy * (self.cost_scale + abs(self.value)) / max(abs(self.gap), 1e-300)
+        return self.reach * share >= FAR_ENOUGH
 
     @property
     def summary(self) -> str:

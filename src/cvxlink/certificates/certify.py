@@ -129,11 +129,12 @@ def _certify_declared(program: Program, values: Mapping[str, Any], duals: Mappin
         return _nothing_proven(program)
     violations, eigenvalue = violations_of(declaration, point)
     value = float(declaration.objective.value)
-    bound, sensitivity, cost_scale, rounding = None, None, 1.0, None
+    bound, sensitivity, cost_scale, rounding, reach = None, None, 1.0, None, None
     basis = "the program is not convex; the answer was found by search, and nothing proves it optimal"
     if program.convex:
         try:
-            bound, basis, sensitivity, cost_scale, rounding = lagrange_bound(declaration, point, duals, violations)
+            proven = lagrange_bound(declaration, point, duals, violations)
+            bound, basis, sensitivity, cost_scale, rounding, reach = proven
         except (ReductionRefused, InfeasibleProblem) as reason:
             basis = str(reason)
     maximises = isinstance(declaration.objective, cp.Maximize)
@@ -150,6 +151,7 @@ def _certify_declared(program: Program, values: Mapping[str, Any], duals: Mappin
         sensitivity=sensitivity,
         rounding=rounding,
         rounding_is_proven=False,
+        reach=reach,
     )
 
 

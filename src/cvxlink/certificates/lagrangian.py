@@ -14,11 +14,10 @@ For a variable K ⪰ 0 of trace at most τ, :math:`\langle G, K\rangle \ge \tau\
 suitable w is found by solving a small auxiliary program; the bound holds whatever that returns.
 
 If the constraints do not limit the size of x, the bound is for all feasible points up to ten times as large as the
-answer, and says so. Beyond that, convexity helps: a feasible point s times as large as that limit is better than a
-feasible answer by at most (10s − 1)/9 times the gap, because on the way to it the value falls at least in proportion.
-
-A maximisation of f is certified as the minimisation of −f, whose rows have the negative multipliers (multipliers of
-rows are the change of the optimum, those of cones are in the dual cone either way); the bound is then an upper bound.
+answer, and says so; if the program is small, its dual is then solved anew for a bound that reaches further
+(:mod:`cvxlink.certificates.dual_program`). Beyond that, convexity helps: a feasible point s times as large as that
+limit is better than a feasible answer by at most (10s − 1)/9 times the gap, because on the way to it the value falls at
+least in proportion.
 """
 
 from __future__ import annotations
@@ -42,20 +41,20 @@ from ..programs.conic_form import ConicForm, affine_maps, has_bounds, long_enoug
 from ..programs.declared import body_of, linear_rows, name_of_cone, semidefinite_variable
 from ..programs.linear_sdp import LinearSDP
 from ..reductions.contraction import blocks_of
+from .conic_system import TOLERANCES
+from .dual_program import bound_of_dual
 
 # How much larger than the answer other points may be if nothing bounds them.
 REACH = 10.0
 # Programs with more entries get no bound: finding one would take longer than solving them.
 LARGEST_SEARCH = 200_000
-# Tolerances of the search; its result is checked.
-TOLERANCES = {"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-11, "tol_feas": 1e-11}
 
 
 class Bound(NamedTuple):
     """A bound on the optimum, lower for a minimisation and upper for a maximisation.
 
     With it the points it holds for in words, the worth of violations, and the largest cost. ``rounding`` estimates what
-    rounding errors may change.
+    rounding errors may change; ``reach`` says how many times as large as the answer other points may be.
     """
 
     value: float
@@ -63,6 +62,7 @@ class Bound(NamedTuple):
     sensitivity: float
     cost_scale: float
     rounding: float
+    reach: float | None = None
 
 
 class Lagrangian(NamedTuple):
@@ -132,7 +132,19 @@ def _lower_bound(
     rounding = lagrangian.rough[""] + sum(reach[name] * lagrangian.rough[name] for name in reach)
     rounding += gamma(form.size + 8) * abs(total)
     total -= gamma(form.size + 8) * abs(total)
-    return Bound(float(total), basis, lagrangian.worth, min(1.0, costs.largest_cost or 1.0), float(rounding))
+    found = Bound(float(total), basis, lagrangian.worth, min(1.0, costs.largest_cost or 1.0), float(rounding))
+    return _reaching_further(declaration, point, found) if limits else found
+
+
+def _reaching_further(declaration: Declaration, point: Mapping[str, np.ndarray], near: Bound) -> Bound:
+    """Replace a bound for points near the answer by one that reaches further, if there is one."""
+    size = max(float(np.linalg.norm(x)) for x in point.values())
+    far = bound_of_dual(declaration, size, near.value)
+    if far is None or (far.reach is not None and far.reach < REACH):
+        return near._replace(reach=REACH)
+    where = "" if far.reach is None else f"; for all points with a size up to {far.reach:.0e} times that of the answer"
+    basis = f"dual program of the conic form, solved anew{where}"
+    return near._replace(value=far.value, basis=basis, reach=far.reach)
 
 
 # ---------------------------------------------------------------------- the Lagrangian

@@ -255,7 +255,7 @@ def _lifted(plan: Plan, attempt: Attempt) -> tuple[Status, str, dict[str, Any], 
 
 def _is_proven(certificate: Certificate, accuracy: float | None) -> bool:
     wanted = DEFAULT_ACCURACY if accuracy is None else accuracy
-    return certificate.has_bound and certificate.holds(wanted)
+    return certificate.has_bound and certificate.holds(wanted) and certificate.reaches(wanted)
 
 
 def _with_bounds_of(by_form: _ByForm, certificate: Certificate) -> Certificate:
@@ -296,11 +296,14 @@ def _judged(
         usable = certificate.holds(HOPELESS, weigh_violations=False)
         if is_heuristic:
             usable = certificate.largest_violation <= wanted
-        answered = Status.INACCURATE if certificate.has_bound else Status.UNPROVEN
+        is_short = certificate.holds(wanted) and not certificate.reaches(wanted)
+        answered = Status.INACCURATE if certificate.has_bound and not is_short else Status.UNPROVEN
         status = answered if usable else Status.ERROR
     if not certificate.has_bound:
         feasible = f"constraints hold to {certificate.largest_violation:.1e}"
         return status, f"{reason}; {feasible}, and nothing proves the value: {certificate.basis}"
+    if status is Status.UNPROVEN:
+        return status, f"{reason}; certified only for points up to {certificate.reach:.0f} times as large as the answer"
     return status, f"{reason}; certified: {certificate.summary}"
 
 

@@ -1,0 +1,59 @@
+"""Bounds that reach beyond the neighbourhood of an answer."""
+
+import cvxpy as cp
+import numpy as np
+import pytest
+
+import cvxlink as cl
+from cvxlink.certificates.dual_program import bound_of_dual
+from helpers.programs import Program
+
+RNG = np.random.default_rng(0)
+A, B = RNG.standard_normal((20, 5)), RNG.standard_normal(20)
+# Least squares have a closed form, and so has the distance to a line.
+RESIDUAL = float(np.sum((A @ np.linalg.lstsq(A, B)[0] - B) ** 2))
+
+FAR_AWAY = Program(
+    lambda: {"x": cp.Variable(2)}, lambda x: -1e-9 * x[0], lambda x: {"most": x[0] + x[1] <= 1e9, "least": x[1] >= 0}
+)
+SQUARES = Program(lambda: {"x": cp.Variable(5)}, lambda x: cp.sum_squares(A @ x - B), lambda x: {})
+LENGTH = Program(lambda: {"x": cp.Variable(2)}, lambda x: cp.norm(x), lambda x: {"line": x[0] + x[1] == 2})
+ENTROPY = Program(lambda: {"x": cp.Variable(5)}, lambda x: -cp.sum(cp.entr(x)), lambda x: {"sum": cp.sum(x) == 1})
+CASES = [(FAR_AWAY, -1.0), (SQUARES, RESIDUAL), (LENGTH, np.sqrt(2)), (ENTROPY, -np.log(5))]
+
+
+@pytest.mark.parametrize(("program", "optimum"), CASES)
+def test_it_is_the_optimum_and_not_above_it(program, optimum):
+    bound = bound_of_dual(program.declaration, 1.0, optimum)
+    assert optimum - 1e-7 * (1 + abs(optimum)) <= bound.value <= optimum + 1e-14
+    assert bound.reach is None or bound.reach > 10
+
+
+@pytest.mark.parametrize(("program", "optimum"), CASES)
+@pytest.mark.parametrize("size", [1e-6, 1.0, 1e6])
+def test_costs_of_any_size(program, optimum, size):
+    scaled = Program(program.variables, lambda **x: size * program.objective(**x).args[0], program.constraints)
+    bound, exact = bound_of_dual(scaled.declaration, 1.0, size * optimum).value, size * optimum
+    assert exact - 1e-6 * (size + abs(exact)) - 1e-8 <= bound <= exact + 1e-12 * (1 + abs(exact))
+
+
+def test_an_answer_far_from_the_optimum_is_not_certified_because_everything_near_it_is_alike():
+    """At x = 0 no point up to ten times as large is better by more than 1e-8, and one a billion times as large by 1."""
+    certificate = cl.certify(FAR_AWAY, {"x": [0.0, 0.0]}, {"most": [0.0], "least": [0.0]})
+    assert certificate.lower_bound <= -1 and not certificate.holds(1e-2)
+    solution = FAR_AWAY.solve()
+    assert solution.status is cl.Status.OPTIMAL and solution.value == pytest.approx(-1)
+
+
+def test_a_bound_that_does_not_reach_far_is_not_a_proof(monkeypatch):
+    monkeypatch.setattr("cvxlink.certificates.lagrangian.bound_of_dual", lambda *given: None)
+    solution = SQUARES.solve("SCS", strict=False, solver_options={"eps_abs": 1e-4, "eps_rel": 1e-4})
+    certificate = solution.certificate
+    assert certificate.reach == 10 and certificate.holds(1e-4)
+    assert (solution.status is cl.Status.OPTIMAL) == (abs(certificate.gap) <= 1e-6 * (1 + certificate.value))
+
+
+def test_a_reach_is_stretched_by_a_small_gap():
+    certificate = cl.Certificate(1.0, {}, lower_bound=1 - 1e-6, reach=10.0)
+    assert certificate.reaches(1e-4) and not certificate.reaches(1e-5)
+    assert cl.Certificate(1.0, {}, lower_bound=0.0).reaches(1e-9)
