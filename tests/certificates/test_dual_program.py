@@ -19,6 +19,12 @@ FAR_AWAY = Program(
 SQUARES = Program(lambda: {"x": cp.Variable(5)}, lambda x: cp.sum_squares(A @ x - B), lambda x: {})
 LENGTH = Program(lambda: {"x": cp.Variable(2)}, lambda x: cp.norm(x), lambda x: {"line": x[0] + x[1] == 2})
 ENTROPY = Program(lambda: {"x": cp.Variable(5)}, lambda x: -cp.sum(cp.entr(x)), lambda x: {"sum": cp.sum(x) == 1})
+
+
+def _too_large(*given):
+    raise cl.ReductionRefused("it is too large")
+
+
 CASES = [(FAR_AWAY, -1.0), (SQUARES, RESIDUAL), (LENGTH, np.sqrt(2)), (ENTROPY, -np.log(5))]
 
 
@@ -46,7 +52,7 @@ def test_an_answer_far_from_the_optimum_is_not_certified_because_everything_near
 
 
 def test_a_bound_that_does_not_reach_far_is_not_a_proof(monkeypatch):
-    monkeypatch.setattr("cvxlink.certificates.lagrangian.bound_of_dual", lambda *given: None)
+    monkeypatch.setattr("cvxlink.certificates.lagrangian.bound_of_dual", _too_large)
     solution = SQUARES.solve("SCS", strict=False, solver_options={"eps_abs": 1e-4, "eps_rel": 1e-4})
     certificate = solution.certificate
     assert certificate.reach == 10 and certificate.holds(1e-4)
@@ -57,3 +63,23 @@ def test_a_reach_is_stretched_by_a_small_gap():
     certificate = cl.Certificate(1.0, {}, lower_bound=1 - 1e-6, reach=10.0)
     assert certificate.reaches(1e-4) and not certificate.reaches(1e-5)
     assert cl.Certificate(1.0, {}, lower_bound=0.0).reaches(1e-9)
+
+
+def test_nothing_is_proven_where_the_dual_has_no_solution():
+    """The objective falls without limit, but by 1e-9 only for every step: no solver sees it."""
+    program = Program(
+        lambda: {"x": cp.Variable(2)}, lambda x: x[1] - 1e-9 * x[0], lambda x: {"up": x[1] >= 0, "right": x[0] >= -1}
+    )
+    solution = program.solve("CLARABEL", strict=False)
+    assert solution.status is cl.Status.UNPROVEN and "no solution" in solution.reason
+
+
+def test_a_quadratic_form_that_cvxpy_rounds_gets_no_bound():
+    """At (1, 1e6) the value is −99; CVXPY takes the eigenvalue −1e-10 for zero and finds 1."""
+    program = Program(
+        lambda: {"x": cp.Variable(2, bounds=[-1e6, 1e6])},
+        lambda x: cp.quad_form(x, np.diag([1, -1e-10])),
+        lambda x: {"right": x[0] >= 1},
+    )
+    solution = program.solve("CLARABEL", strict=False)
+    assert solution.status is cl.Status.UNPROVEN and solution.certificate.lower_bound is None

@@ -76,6 +76,10 @@ def programs_with_an_optimum():
     yield "nearly parallel", declared(x, x[1] ** 2, above=x[1] >= 1e-9 * x[0] + 1, below=x[1] <= 0)
     x = vector()
     yield "absolute values", declared(x, cp.norm1(x), below=x[1] <= 1)
+    x = cp.Variable(4)  # (1, 1e4, 1e8, 1e12) is feasible
+    yield "a chain", declared(x, cp.sum(x), first=x[0] >= 1, growing=x[1:] >= 1e4 * x[:-1])
+    x = cp.Variable(4)  # the optimum is −1e15
+    yield "a chain with a far optimum", declared(x, -x[3], first=x[0] <= 1, growing=x[1:] <= 1e5 * x[:-1])
     K = matrix()
     yield "no interior", declared(K, cp.trace(K), unit=cp.diag(K) == 1, must=K[0, 1] == 1, psd=K >> 0)
     K = matrix()

@@ -138,6 +138,11 @@ def _certify_declared(program: Program, values: Mapping[str, Any], duals: Mappin
         except (ReductionRefused, InfeasibleProblem) as reason:
             basis = str(reason)
     maximises = isinstance(declaration.objective, cp.Maximize)
+    if bound is not None and _is_refuted(value, bound, maximises, violations, point):
+        bound, basis = (
+            None,
+            "the point itself is better than the bound from the conic form, which CVXPY may have approximated",
+        )
     return Certificate(
         value,
         violations,
@@ -153,6 +158,16 @@ def _certify_declared(program: Program, values: Mapping[str, Any], duals: Mappin
         rounding_is_proven=False,
         reach=reach,
     )
+
+
+def _is_refuted(
+    value: float, bound: float, maximises: bool, violations: Mapping[str, float], point: Mapping[str, np.ndarray]
+) -> bool:
+    """Whether a feasible point is better than a bound allows."""
+    better = value - bound if maximises else bound - value
+    size = max(float(abs(x).max(initial=0.0)) for x in point.values())
+    feasible = max([0.0, *violations.values()]) <= 1e-14 * size
+    return bool(feasible and better > SAME_NUMBER * (1 + abs(value)))
 
 
 def _nothing_proven(program: Program) -> Certificate:

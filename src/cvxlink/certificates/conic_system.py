@@ -25,6 +25,8 @@ from ..programs.linear_sdp import LinearSDP
 
 # Smaller numbers, relative to the largest, count as zero when a solver's answer is made exact.
 INACTIVE = 1e-6
+# How often rows and columns are scaled in turn.
+SCALINGS = 10
 # Tolerances of searches; what they find is checked.
 TOLERANCES = {"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-11, "tol_feas": 1e-11}
 
@@ -33,7 +35,8 @@ TOLERANCES = {"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-11, "tol_feas": 1e-11}
 class ConicSystem:
     """A convex program as cones over one vector of unknowns.
 
-    ``reach`` bounds the norm of each variable where the constraints do; rows are scaled to unit length.
+    ``reach`` bounds the norm of each variable where the constraints do. Rows are scaled to unit length, and so are the
+    columns of other variables: whether a point is far away does not depend on the units of its entries.
     """
 
     cones: list[Cone]
@@ -41,6 +44,7 @@ class ConicSystem:
     offsets: list[np.ndarray]
     cost: np.ndarray
     constant: float
+    units: np.ndarray  # what 1 is in each entry of z, in the units of the program
     widths: list[int]
     reach: list[float]
 
@@ -55,19 +59,24 @@ class ConicSystem:
         implied = [term for variable in declaration.variables.values() for term in _attributes(variable)]
         form = ConicForm.of(objective, declaration.variables, [*declared, *implied])
         cones = [*form.cones, *_bounds_of_added(form)]
-        matrices, offsets = [], []
-        for cone in cones:
-            blocks = [sp.hstack([*part.A.values(), *part.B], format="csr") for part in cone.parts]
-            M, a = sp.vstack(blocks, format="csr"), np.concatenate([np.ravel(part.a) for part in cone.parts])
-            scale = _row_scales(cone, M)
-            matrices.append(sp.csr_array(sp.diags_array(1 / scale) @ M))
-            offsets.append(a / scale)
         reach = [_reach(declaration, name) for name in declaration.variables] + [np.inf] * len(form.added)
         widths = [variable.size for variable in (*declaration.variables.values(), *form.added)]
-        cost = np.concatenate([*form.c.values(), *form.e])
+        matrices = [
+            sp.csr_array(sp.vstack([sp.hstack([*part.A.values(), *part.B]) for part in cone.parts])) for cone in cones
+        ]
+        offsets = [np.concatenate([np.ravel(part.a) for part in cone.parts]) for cone in cones]
+        units = np.ones(sum(widths))
+        for _ in range(SCALINGS):
+            scales = [_row_scales(cone, M) for cone, M in zip(cones, matrices, strict=True)]
+            matrices = [sp.csr_array(sp.diags_array(1 / s) @ M) for s, M in zip(scales, matrices, strict=True)]
+            offsets = [a / s for s, a in zip(scales, offsets, strict=True)]
+            by = _column_scales(matrices, reach, widths)
+            matrices = [sp.csr_array(M @ sp.diags_array(1 / by)) for M in matrices]
+            units = units / by
+        cost = units * np.concatenate([*form.c.values(), *form.e])
         if sum(map(len, offsets)) > most:
             raise ReductionRefused(f"its conic form has more than {most} rows")
-        return cls(cones, matrices, offsets, cost, form.d, widths, reach)
+        return cls(cones, matrices, offsets, cost, form.d, units, widths, reach)
 
     @cached_property
     def M(self) -> sp.csr_array:
@@ -111,9 +120,10 @@ class ConicSystem:
         """Return −aᵀw, rounded down."""
         return -float(self.a @ w) - gamma(2 * len(w) + 4) * float(abs(self.a) @ abs(w))
 
-    def lengths(self, w: np.ndarray, slope: np.ndarray) -> list[float]:
-        """Return the norms of Mᵀw − slope, variable by variable, rounded up."""
+    def lengths(self, w: np.ndarray, slope: np.ndarray, units: Any = 1.0) -> list[float]:
+        """Return the norms of Mᵀw − slope, variable by variable, in certain units and rounded up."""
         off = abs(self.M.T @ w - slope) + gamma(2 * len(w) + 8) * (abs(self.M).T @ abs(w) + abs(slope))
+        off = off / units
         return [float(np.linalg.norm(part)) * (1 + gamma(len(off) + 4)) for part in self.by_variable(off)]
 
     # ------------------------------------------------------------------ points
@@ -149,7 +159,8 @@ def solved(problem: cp.Problem) -> bool:
         warnings.simplefilter("ignore")
         problem.solve(solver=cp.CLARABEL, accept_unknown=True, **TOLERANCES)
     values = [variable.value for variable in problem.variables()]
-    return all(value is not None and np.isfinite(value).all() for value in values)
+    has_answer = problem.status in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE)
+    return has_answer and all(value is not None and np.isfinite(value).all() for value in values)
 
 
 # ---------------------------------------------------------------------- the parts of a system
@@ -198,6 +209,14 @@ def _row_scales(cone: Cone, M: sp.csr_array) -> np.ndarray:
         own = np.where(own > 0, own, 1.0)
         return np.outer(own, own).ravel()
     return np.full(len(lengths), max(float(lengths.max(initial=0.0)), 1e-300) if lengths.any() else 1.0)
+
+
+def _column_scales(matrices: list[sp.csr_array], reach: list[float], widths: list[int]) -> np.ndarray:
+    """Return what to divide the columns of unlimited variables by so that they approach unit length."""
+    squares = np.sum([np.asarray(M.multiply(M).sum(axis=0)).ravel() for M in matrices], axis=0) if matrices else 0.0
+    lengths = np.sqrt(squares) * np.ones(sum(widths))
+    scaled = np.repeat(np.isinf(reach), widths) & (lengths > 0)
+    return np.where(scaled, np.sqrt(np.where(lengths > 0, lengths, 1.0)), 1.0)
 
 
 def _reach(declaration: Declaration, name: str) -> float:

@@ -17,7 +17,6 @@ from typing import NamedTuple
 import cvxpy as cp
 import numpy as np
 
-from ..errors import ReductionRefused
 from ..model.declared import Declaration
 from .conic_system import ConicSystem, solved
 
@@ -36,14 +35,11 @@ class FarBound(NamedTuple):
 
 
 def bound_of_dual(declaration: Declaration, size: float, value: float) -> FarBound | None:
-    """Return a bound from the dual program, solved anew; None if it is too large or has no answer.
+    """Return a bound from the dual program, solved anew; None if it has no answer. Refuse if it is too large.
 
     ``size`` is the size of the answer and ``value`` its objective, both as units to measure in.
     """
-    try:
-        system = ConicSystem.of(declaration, LARGEST)
-    except ReductionRefused:
-        return None
+    system = ConicSystem.of(declaration, LARGEST)
     if not len(system.a):
         return None
     w, inside = system.multipliers()
@@ -60,7 +56,7 @@ def bound_of_dual(declaration: Declaration, size: float, value: float) -> FarBou
 def _at(system: ConicSystem, w: np.ndarray, cost: np.ndarray, unit: float, size: float, value: float) -> FarBound:
     """Return the bound at multipliers for scaled costs."""
     total, free = system.gain(w), 0.0
-    for reach, length in zip(system.reach, system.lengths(w, cost), strict=True):
+    for reach, length in zip(system.reach, system.lengths(w, cost, system.units), strict=True):
         if np.isfinite(reach):
             total -= reach * length
         else:

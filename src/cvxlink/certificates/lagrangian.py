@@ -139,8 +139,13 @@ def _lower_bound(
 def _reaching_further(declaration: Declaration, point: Mapping[str, np.ndarray], near: Bound) -> Bound:
     """Replace a bound for points near the answer by one that reaches further, if there is one."""
     size = max(float(np.linalg.norm(x)) for x in point.values())
-    far = bound_of_dual(declaration, size, near.value)
-    if far is None or (far.reach is not None and far.reach < REACH):
+    try:
+        far = bound_of_dual(declaration, size, near.value)
+    except ReductionRefused:  # it is too large to be solved again
+        return near._replace(reach=REACH)
+    if far is None:
+        return near._replace(basis=f"{near.basis}, as its dual program has no solution", reach=0.0)
+    if far.reach is not None and far.reach < REACH:
         return near._replace(reach=REACH)
     where = "" if far.reach is None else f"; for all points with a size up to {far.reach:.0e} times that of the answer"
     basis = f"dual program of the conic form, solved anew{where}"

@@ -98,4 +98,4 @@ def _ray(system: ConicSystem) -> str | None:
     off = max(system.violation(direction, level), feasible, UNIT)
     if not off <= EXACTLY:
         return None
-    return f"proven up to rounding of {off:.0e}: the objective falls without limit along a feasible ray"
+    return f"proven up to rounding of {off:.0e}: the objective improves without limit along a feasible ray"

@@ -117,7 +117,7 @@ def _by_solver(plan: Plan, options: Options, limits: Limits) -> tuple[Attempt, d
     assert plan.solver is not None
     told = translated(plan.solver, options.accuracy, options.threads, options.solver_options or {})
     # Only ending its process stops a solver in time.
-    isolated = _needs_isolation(plan, options) or limits.seconds is not None
+    isolated = _needs_isolation(plan, options) or limits.seconds is not None or limits.memory is not None
     attempt = run_solver(plan.program, plan.solver, told, limits, isolated, options.verbose)
     if _has_stalled(plan.solver, attempt, options):
         assert options.accuracy is not None
@@ -273,6 +273,9 @@ def _with_bounds_of(by_form: _ByForm, certificate: Certificate) -> Certificate:
         **bounds,
         basis=f"{own.basis}, for the form {by_form.form!r}, which the formulation says has the same optimum",
         sensitivity=own.sensitivity if certificate.sensitivity is None else certificate.sensitivity,
+        rounding=max(own.rounding or 0.0, certificate.rounding or 0.0),
+        rounding_is_proven=own.rounding_is_proven and certificate.rounding_is_proven,
+        reach=own.reach,
     )
 
 
@@ -303,7 +306,7 @@ def _judged(
         feasible = f"constraints hold to {certificate.largest_violation:.1e}"
         return status, f"{reason}; {feasible}, and nothing proves the value: {certificate.basis}"
     if status is Status.UNPROVEN:
-        return status, f"{reason}; certified only for points up to {certificate.reach:.0f} times as large as the answer"
+        return status, f"{reason}; what is certified does not reach far beyond the answer: {certificate.basis}"
     return status, f"{reason}; certified: {certificate.summary}"
 
 

@@ -22,9 +22,12 @@ from cvxpy.reductions.dcp2cone.dcp2cone import Dcp2Cone
 from cvxpy.reductions.eval_params import EvalParams
 
 from ..errors import ReductionRefused
+from ..numerics.matrices import as_dense
 
 # Nearer to the boundary of the exponential cone there are no digits left.
 LEAST_EXPONENTIAL = 1e-15
+# Smaller eigenvalues, relative to the largest, are rounding errors.
+INDEFINITE = 1e-13
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,10 +192,21 @@ def _refuse_approximations(problem: cp.Problem) -> None:
             raise ReductionRefused(
                 "CVXPY approximates one of its powers; write the power with approx=False to get a bound"
             )
+        if _has_indefinite_form(expression):
+            raise ReductionRefused("a matrix of its quadratic forms has an eigenvalue that CVXPY takes for zero")
 
 
 def _is_approximated(expression: Any) -> bool:
     return getattr(expression, "approx_error", 0.0) > 0 or any(map(_is_approximated, getattr(expression, "args", ())))
+
+
+def _has_indefinite_form(expression: Any) -> bool:
+    """Whether the matrix of a quadratic form has eigenvalues of both signs beyond rounding; CVXPY drops small ones."""
+    if isinstance(expression, cp.QuadForm) and expression.args[1].value is not None:
+        eigenvalues = np.linalg.eigvalsh(as_dense(expression.args[1].value))
+        if min(-eigenvalues[0], eigenvalues[-1]) > INDEFINITE * abs(eigenvalues).max():
+            return True
+    return any(map(_has_indefinite_form, getattr(expression, "args", ())))
 
 
 def _read(term: Any) -> tuple[str, list[Any]]:
