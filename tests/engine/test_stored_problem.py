@@ -264,7 +264,20 @@ def test_indices_outside_a_sparse_matrix_are_refused(exported):
         changed = indices.copy()
         changed[0] = wrong
         exported.write(members | {"1.npy": header + changed.tobytes()})
-        exported.refused("cannot be made again")
+        exported.refused("not where they can be")
+
+
+@pytest.mark.parametrize("change", [(-1, 0), (-1, -(2**31)), (2, 10**9), (0, 1), (1, -3)])
+def test_starts_of_rows_that_lead_outside_are_refused(exported, change):
+    """SciPy's own check leaves out a matrix whose last start is not positive; Python then crashes later."""
+    with zipfile.ZipFile(exported.lift) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    with np.load(exported.lift) as arrays:
+        starts = arrays["2"].copy()
+    place, wrong = change
+    starts[2], starts[place] = 10**9 if wrong == 0 else starts[2], wrong
+    exported.write(members | {"2.npy": members["2.npy"][: -starts.nbytes] + starts.tobytes()})
+    exported.refused("not where they can be")
 
 
 def test_every_cut_and_every_missing_member_is_refused(exported):

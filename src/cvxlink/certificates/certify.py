@@ -80,7 +80,7 @@ def _proven(program: SpecialProgram, point: Mapping[str, Any], duals: Mapping[st
     assert program.proof is not None
     try:
         return program.proof(program.data, point, duals)
-    except CvxlinkError:
+    except (CvxlinkError, MemoryError):
         raise
     except Exception as error:  # it may be anybody's code
         name = type(program.problem).__name__

@@ -128,7 +128,7 @@ Accuracy = Annotated[
     typer.Option(min=1e-15, max=0.5, help="Largest violation and relative gap to accept.", rich_help_panel=SOLVING),
 ]
 TimeLimit = Annotated[
-    float | None, typer.Option(min=0.01, max=LONGEST, help="Seconds for solving.", rich_help_panel=SOLVING)
+    float | None, typer.Option(min=0.01, max=LONGEST, help="Seconds for the whole solve.", rich_help_panel=SOLVING)
 ]
 Seed = Annotated[
     int, typer.Option(min=0, max=MOST, help="The same seed gives the same labels.", rich_help_panel=SOLVING)

@@ -2,37 +2,20 @@
 
 from __future__ import annotations
 
-import atexit
 import contextvars
 import ctypes
-import os
-import sys
 import threading
 from collections.abc import Callable
-from contextlib import suppress
 from queue import SimpleQueue
 from typing import Any
 
-# The exit code of a program that Ctrl-C ended, as shells have it.
-INTERRUPTED = 130
-_is_useless = False
-_abandoned: list[threading.Thread] = []
-
-
-@atexit.register
-def _leave_abandoned() -> None:
-    """End Python at once if a library is still computing what was interrupted; its thread would hold up the exit."""
-    if any(thread.is_alive() for thread in _abandoned):
-        for stream in (sys.stdout, sys.stderr):
-            with suppress(Exception):
-                stream.flush()
-        os._exit(INTERRUPTED)
+_computes_directly = False
 
 
 def compute_directly() -> None:
     """Let this process compute in its first thread: another process waits for it, and sees Ctrl-C."""
-    global _is_useless
-    _is_useless = True
+    global _computes_directly
+    _computes_directly = True
 
 
 class Interruptible:
@@ -45,7 +28,7 @@ class Interruptible:
 
     def __init__(self) -> None:
         is_main = threading.current_thread() is threading.main_thread()
-        self._is_needed = is_main and not _is_useless
+        self._is_needed = is_main and not _computes_directly
         self._thread: threading.Thread | None = None
         self._messages: SimpleQueue[tuple[Callable[..., Any] | None, Any, SimpleQueue | None]] = SimpleQueue()
 
@@ -89,7 +72,6 @@ class Interruptible:
         try:
             self._answer_calls()
         except BaseException:
-            _abandoned.append(self._thread)
             number = ctypes.c_ulong(self._thread.ident or 0)
             ctypes.pythonapi.PyThreadState_SetAsyncExc(number, ctypes.py_object(KeyboardInterrupt))
             raise

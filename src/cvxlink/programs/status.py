@@ -38,7 +38,7 @@ class Status(Enum):
     def __init__(self, sentence: str, remedy: str) -> None:
         self.sentence = sentence
         self.remedy = remedy
-        # Whether there is a point to look at.
+        # Whether there may be a point that counts as an answer; after a limit, or without a proof, there may be none.
         self.has_answer = self.name in ("OPTIMAL", "INACCURATE", "UNPROVEN")
 
     def __str__(self) -> str:

@@ -15,6 +15,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from secrets import token_hex
 from time import monotonic
 
@@ -44,9 +45,11 @@ class _Worker:
         self.control, theirs = socket.socketpair()
         _opened.add(self.control)
         with theirs:
-            # -P: files in the current folder must not be imported by accident.
-            command = [sys.executable, "-P", "-c", "from cvxlink.solvers.worker import serve; "]
-            command[-1] += f"serve({theirs.fileno()})"
+            # -P: files in the current folder must not be imported by accident. It is this cvxlink that has to be found,
+            # whatever else is installed.
+            home = str(Path(__file__).resolve().parents[2])
+            command = [sys.executable or "python", "-P", "-c", f"import sys; sys.path.insert(0, {home!r}); "]
+            command[-1] += f"from cvxlink.solvers.worker import serve; serve({theirs.fileno()})"
             try:
                 self.process = subprocess.Popen(
                     command,
