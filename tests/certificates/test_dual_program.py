@@ -25,7 +25,12 @@ def _too_large(*given):
     raise cl.ReductionRefused("it is too large")
 
 
-CASES = [(FAR_AWAY, -1.0), (SQUARES, RESIDUAL), (LENGTH, np.sqrt(2)), (ENTROPY, -np.log(5))]
+LARGEST = Program(  # CVXPY adds a semidefinite matrix for it
+    lambda: {"X": cp.Variable((3, 3), symmetric=True)},
+    lambda X: cp.lambda_sum_largest(X, 2),
+    lambda X: {"given": np.diag([3.0, 2.0, 1.0]) == X},
+)
+CASES = [(LARGEST, 5.0), (FAR_AWAY, -1.0), (SQUARES, RESIDUAL), (LENGTH, np.sqrt(2)), (ENTROPY, -np.log(5))]
 
 
 @pytest.mark.parametrize(("program", "optimum"), CASES)

@@ -420,7 +420,7 @@ def test_every_plot_says_how_to_get_matplotlib(monkeypatch, small_iris, solved):
         (lambda s, X: plotting.plot_links(X, cl.Links(30), axes(), labels=[0]), "1 labels for 30 points"),
         (lambda s, X: plotting.plot_kernel(X, ax=axes()), "must be square and not empty; its shape is"),
         (lambda s, X: plotting.plot_kernel(np.triu(np.ones((3, 3))), ax=axes()), "not symmetric"),
-        (lambda s, X: plotting.plot_kernel(s, [0, 1], axes()), "2 labels for the 30 points"),
+        (lambda s, X: plotting.plot_kernel(s, [0, 1], axes()), "2 labels for 30 points of the matrix K"),
         (lambda s, X: plotting.plot_embedding(X, ax=axes()), "takes a solution, not ndarray"),
         (lambda s, X: plotting.plot_affinity(X, ax=axes()), "takes a solution, not ndarray"),
         (lambda s, X: plotting.plot_spectrum(-np.eye(3), axes()), "no positive eigenvalues"),

@@ -19,7 +19,7 @@ import scipy.sparse as sp
 from ..errors import ReductionRefused
 from ..model.declared import Declaration
 from ..numerics.rounding import gamma
-from ..programs.conic_form import Cone, ConicForm, Part, has_bounds, long_enough, outside_exponential, outside_power
+from ..programs.conic_form import Cone, ConicForm, Part, long_enough, outside_exponential, outside_power
 from ..programs.declared import linear_rows, semidefinite_variable
 from ..programs.linear_sdp import LinearSDP
 
@@ -58,7 +58,7 @@ class ConicSystem:
         declared = [term for group in declaration.constraints.values() for term in group]
         implied = [term for variable in declaration.variables.values() for term in _attributes(variable)]
         form = ConicForm.of(objective, declaration.variables, [*declared, *implied])
-        cones = [*form.cones, *_bounds_of_added(form)]
+        cones = [*form.cones, *_attributes_of_added(form)]
         reach = [_reach(declaration, name) for name in declaration.variables] + [np.inf] * len(form.added)
         widths = [variable.size for variable in (*declaration.variables.values(), *form.added)]
         matrices = [
@@ -181,20 +181,27 @@ def _attributes(variable: cp.Variable) -> list[Any]:
     return terms
 
 
-def _bounds_of_added(form: ConicForm) -> list[Cone]:
-    """Return the bounds that CVXPY declares on the variables it adds, as cones."""
+def _attributes_of_added(form: ConicForm) -> list[Cone]:
+    """Return what CVXPY declares of the variables it adds, bounds and semidefinite matrices, as cones."""
     cones = []
+
+    def cone(kind: str, k: int, shape: tuple[int, ...], rows: sp.csr_array, a: np.ndarray) -> Cone:
+        A = {name: sp.csr_array((rows.shape[0], len(c))) for name, c in form.c.items()}
+        B = [sp.csr_array((rows.shape[0], variable.size)) for variable in form.added]
+        B[k] = rows
+        return Cone(kind, (Part(shape, A, B, a),))
+
     for k, variable in enumerate(form.added):
-        if not has_bounds(variable):
-            continue
+        every = sp.eye_array(variable.size, format="csr")
+        for attribute, sign in (("PSD", 1.0), ("NSD", -1.0)):
+            if variable.attributes[attribute]:
+                cones.append(cone("semidefinite", k, variable.shape, sign * every, np.zeros(variable.size)))
         for bound, sign in zip(variable.get_bounds(), (1.0, -1.0), strict=True):
             limits = np.broadcast_to(bound, variable.shape).ravel(order="F")
             finite = np.flatnonzero(np.isfinite(limits))
             if len(finite):
-                A = {name: sp.csr_array((len(finite), len(c))) for name, c in form.c.items()}
-                B = [sp.csr_array((len(finite), v.size)) for v in form.added]
-                B[k] = sp.csr_array(sign * sp.eye_array(variable.size, format="csr")[finite])
-                cones.append(Cone("nonnegative", (Part((len(finite),), A, B, -sign * limits[finite]),)))
+                rows = sp.csr_array(sign * every[finite])
+                cones.append(cone("nonnegative", k, (len(finite),), rows, -sign * limits[finite]))
     return cones
 
 

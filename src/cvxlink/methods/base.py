@@ -107,7 +107,7 @@ class LabelledProblem(Problem):
             raise InvalidInput(
                 f"{name} takes labels, not links; links.to_labels() tells which labels follow from links", "labels"
             )
-        labels = as_labels(self.labels, self.graph.n).copy()
+        labels = as_labels(self.labels, self.graph.n, whose="the graph").copy()
         labels.setflags(write=False)
         object.__setattr__(self, "labels", labels)
         object.__setattr__(self, "confidence", as_shares(self.confidence, self.graph.n, "confidence"))

@@ -293,8 +293,8 @@ def as_permutation(order: Any, n: int) -> np.ndarray:
     return array
 
 
-def as_labels(y: Any, n: int | None = None, argument: str = "labels") -> np.ndarray:
-    """Return labels as a one-dimensional array, of length n if n is given.
+def as_labels(y: Any, n: int | None = None, argument: str = "labels", whose: str = "") -> np.ndarray:
+    """Return labels as a one-dimensional array, of length n if n is given; ``whose`` says whose points these are.
 
     A label that is masked, None, NaN among names, or missing in the sense of pandas is unknown: -1.
     """
@@ -308,7 +308,7 @@ def as_labels(y: Any, n: int | None = None, argument: str = "labels") -> np.ndar
         trouble = f"their shape is {labels.shape}" if labels.ndim != 1 else f"their type is {labels.dtype}"
         raise InvalidInput(f"{argument} must be a list of numbers or names; {trouble}", argument)
     if n is not None and len(labels) != n:
-        raise InvalidInput(f"there are {len(labels)} labels for {n} points", argument)
+        raise InvalidInput(f"there are {len(labels)} labels for {n} points{whose and f' of {whose}'}", argument)
     if labels.dtype.kind in "iuf":
         labels = _numeric_labels(labels, argument)
     return labels

@@ -130,9 +130,7 @@ def _kernel_of(learnt: LearntKernel) -> Matrix:
 def _heat_map(matrix: Any, labels: Any, ax: Any, title: str) -> Any:
     n = matrix.shape[0]
     which = "evenly spaced" if labels is None else "in proportion from every cluster"
-    if labels is not None and len(as_labels(labels)) != n:
-        raise InvalidInput(f"there are {len(as_labels(labels))} labels for the {n} points of the matrix K", "labels")
-    labels = np.zeros(n, dtype=int) if labels is None else as_labels(labels)
+    labels = np.zeros(n, dtype=int) if labels is None else as_labels(labels, n, whose="the matrix K")
     visible = _shown(labels)
     picture = _between(matrix, visible)
     limit, beyond = _limit(picture)
