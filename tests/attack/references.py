@@ -275,7 +275,7 @@ def ordered_spectrum(a: np.ndarray, R: np.ndarray) -> tuple[float, float]:
     sizes = np.linalg.norm(M, axis=0)
     kept = sizes > 1e-7 * sizes.max()
     if not kept.any():  # no linked point is in any of the eigenvectors
-        return 0.0, 0.0
+        return 0.0, 0.0 if not sizes.any() else np.inf
     M, b = M[:, kept] / sizes[kept], b[kept] / sizes[kept]
     # min ½‖Mc‖² − bᵀc over c ≥ 0 as least squares: b = Mᵀt has a solution t, since b is in the range of Mᵀ.
     t = np.linalg.lstsq(M.T, b, rcond=None)[0]
@@ -288,7 +288,7 @@ def ordered_spectrum(a: np.ndarray, R: np.ndarray) -> tuple[float, float]:
     if short > 0 and (M.T @ ones).min() > 0.5:
         u = u + short / (M.T @ ones).min() * ones
         short = 0.0
-    return low, float(np.linalg.norm(u)) if short <= 1e-9 else np.inf
+    return low, float(np.linalg.norm(u)) if short <= 1e-9 and kept.all() else np.inf
 
 
 def constrained_cut(

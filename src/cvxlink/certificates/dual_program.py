@@ -63,5 +63,6 @@ def _at(system: ConicSystem, w: np.ndarray, cost: np.ndarray, unit: float, size:
             free += length
     if not free:
         return FarBound(unit * total + system.constant, None)
-    reach = min(FARTHEST, WORTH * (1 + abs(value)) / (unit * free * max(size, 1.0)))
-    return FarBound(unit * (total - free * reach * max(size, 1.0)) + system.constant, reach)
+    lost = max(unit * free * max(size, 1.0), 1e-300)  # for points as large as the answer
+    reach = min(FARTHEST, WORTH * (1 + abs(value)) / lost)
+    return FarBound(unit * total - lost * reach + system.constant, reach)
