@@ -82,6 +82,8 @@ def kernel_factor(K: Matrix, tolerance: float = 1e-10) -> np.ndarray:
             vectors, lengths, _ = np.linalg.svd(B, full_matrices=False)
         return vectors * lengths
     matrix = as_square(real_array(K, "K"), "K")
+    if abs(matrix).max() > LARGEST_COORDINATE:
+        raise InvalidInput.about("K", f"has entries above {LARGEST_COORDINATE:g}; divide it by the largest")
     with threads_for(len(matrix)):
         eigenvalues, vectors = scipy.linalg.eigh((matrix + matrix.T) / 2)
     keep = eigenvalues > tolerance * max(eigenvalues[-1], 0.0)

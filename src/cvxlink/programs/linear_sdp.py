@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from ..errors import InvalidInput
 from ..model.declared import Declaration, Sizes
 from ..model.linear_maps import LinearMap, at_places, inner_product
-from ..numerics.arguments import as_mapping
+from ..numerics.arguments import as_list, as_mapping
 from ..numerics.checks import LARGEST_COORDINATE, as_matrix, as_number, as_pairs_of_points, as_square, real_array
 from ..numerics.harmonic import HarmonicExtension
 from ..numerics.least_eigenvalue import least_eigenvalue
@@ -383,7 +383,8 @@ def _fixed(entries: Any, n: int) -> dict[str, tuple[np.ndarray, float]]:
     """Return pairs of points and their value by name."""
     found = {}
     for name, entry in as_mapping(entries, "entries", "pairs and their value by name").items():
-        pairs, value = entry if isinstance(entry, tuple | list) and len(entry) == 2 else (None, None)
+        parts = as_list(entry, "entries", "pairs and their value")
+        pairs, value = parts if len(parts) == 2 else (None, None)
         found[name] = as_pairs_of_points(pairs, n, "entries", f"C is {n} × {n}"), as_number(value, "entries")
     return found
 

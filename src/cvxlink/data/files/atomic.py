@@ -90,7 +90,9 @@ def _one_sentence(path: Path) -> Iterator[None]:
     except BrokenPipeError:  # whoever read the output has seen enough
         raise
     except OSError as error:
-        raise InvalidInput(f"{path} cannot be written: {error.strerror or error}; choose another path") from error
+        raise InvalidInput(
+            f"{path} cannot be written: {error.strerror or error}; choose another path", "path"
+        ) from error
 
 
 def _target(path: Path) -> Path:
@@ -98,21 +100,23 @@ def _target(path: Path) -> Path:
     try:
         return path.resolve()
     except RuntimeError:  # Python before 3.13 says so in this way
-        raise InvalidInput(f"{path} cannot be written: its links lead in a circle; choose another path") from None
+        raise InvalidInput(
+            f"{path} cannot be written: its links lead in a circle; choose another path", "path"
+        ) from None
     except ValueError:
-        raise InvalidInput(f"{str(path)!r} cannot be written: it is not the name of a file") from None
+        raise InvalidInput(f"{str(path)!r} cannot be written: it is not the name of a file", "path") from None
 
 
 def _beside(path: Path, target: Path) -> Path:
     """Return a new empty file in the folder of another."""
     if target.is_dir():
-        raise InvalidInput(f"{path} cannot be written: it is a folder; name a file in it")
+        raise InvalidInput(f"{path} cannot be written: it is a folder; name a file in it", "path")
     if target.is_symlink():
-        raise InvalidInput(f"{path} cannot be written: its links lead in a circle; choose another path")
+        raise InvalidInput(f"{path} cannot be written: its links lead in a circle; name another", "path")
     if target.exists() and not os.access(target, os.W_OK):
-        raise InvalidInput(f"{path} cannot be written: it is protected; choose another name")
+        raise InvalidInput(f"{path} cannot be written: it is protected; choose another name", "path")
     if not target.parent.is_dir():
-        raise InvalidInput(f"{path} cannot be written: there is no folder {path.parent}; make it first")
+        raise InvalidInput(f"{path} cannot be written: there is no folder {path.parent}; make it first", "path")
     # A name that is as long as names may be has room for no more.
     handle, name = mkstemp(prefix=f".{target.stem[:40]}-", suffix=target.suffix[-20:], dir=target.parent)
     os.close(handle)

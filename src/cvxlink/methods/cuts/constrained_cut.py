@@ -25,6 +25,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ...errors import InvalidInput
+from ...numerics.checks import real_array
 from ...numerics.eigenpairs import DENSE, Complement, Pairs, by_products, smallest_eigenpairs
 from ...numerics.threads import threads_for
 
@@ -215,3 +217,11 @@ def _feasible(vectors: np.ndarray, B: np.ndarray, count: int, rounding: float) -
             rotated = np.sqrt(1 - share) * turned[:, low] + np.sqrt(share) * turned[:, high]
             found.append(np.hstack([head, window @ turned[:, still], window @ rotated]))
     return found
+
+
+def multiplier_of(duals: Mapping[str, Any]) -> float:
+    """Return λ ≥ 0 from −λ, the change of the optimum as the threshold is lowered; 0 if it is of no use."""
+    given = real_array(duals.get("satisfaction", 0.0), "the multiplier of 'satisfaction'", "duals").ravel()
+    if len(given) != 1:
+        raise InvalidInput(f"the constraint 'satisfaction' has one multiplier, but {len(given)} were given", "duals")
+    return max(0.0, -float(given[0])) if np.isfinite(given[0]) else 0.0

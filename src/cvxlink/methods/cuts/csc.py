@@ -24,7 +24,7 @@ from ...numerics.eigenpairs import Pairs, norm_bound
 from ...numerics.matrices import Arrays
 from ...programs.declared import SpecialProgram
 from ..shared.solvable import AlwaysSolvable
-from .constrained_cut import ConstrainedCut, largest_satisfaction
+from .constrained_cut import ConstrainedCut, largest_satisfaction, multiplier_of
 from .proof import certify_cut
 from .relaxation import CutRelaxation
 from .routes import Cheapest, Exact
@@ -146,8 +146,8 @@ class CSC(Problem):
         leading = self.cut.space.lift(vectors[:, -min(count, self.n_clusters + 9) :])
         f, multiplier = self.cut.near(leading)
         # Near the largest feasible threshold solvers lose the multiplier; the better bound counts.
-        candidates = [multiplier, *(-np.ravel(duals[name])[0] for name in ("satisfaction",) if name in duals)]
-        best = max(candidates, key=lambda m: float(self.cut.smallest(max(m, 0.0), self.cut.count)[0].sum()))
+        candidates = (max(multiplier, 0.0), multiplier_of(duals))
+        best = max(candidates, key=lambda m: float(self.cut.smallest(m, self.cut.count)[0].sum()))
         return {"f": f}, {"satisfaction": np.array(-best)}
 
     # ------------------------------------------------------------------ what is given

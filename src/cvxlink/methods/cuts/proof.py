@@ -8,13 +8,11 @@ from typing import Any
 import numpy as np
 
 from ...certificates.certificate import Certificate
-from ...errors import InvalidInput
-from ...numerics.checks import real_array
 from ...numerics.eigenpairs import norm_bound
 from ...numerics.least_eigenvalue import sum_of_smallest
 from ...numerics.rounding import Ball, dot, gamma, norm_above, row_sums_above, terms_per_row
 from ...numerics.threads import threads_for
-from .constrained_cut import ConstrainedCut
+from .constrained_cut import ConstrainedCut, multiplier_of
 from .stationary_bound import largest_agreement
 from .stationary_cuts import StationaryCuts
 
@@ -22,7 +20,7 @@ from .stationary_cuts import StationaryCuts
 def certify_cut(program: ConstrainedCut, point: Mapping[str, np.ndarray], duals: Mapping[str, Any]) -> Certificate:
     """Compare the cost with the bound at the multiplier that came with it, any number."""
     f, k = point["f"], program.count
-    multiplier = _multiplier(duals)
+    multiplier = multiplier_of(duals)
     with threads_for(program.n):
         bound, basis, margin, how = _bound(program, multiplier)
         value = _form(program.L, f)
@@ -85,14 +83,6 @@ def _upper_bound(program: ConstrainedCut, f: np.ndarray, value: Ball) -> Ball | 
         return None
     share = Ball(-near[1].lower) / (Ball(best[1].lower) - near[1].lower).lower
     return near[0] + Ball(share.upper) * (Ball(best[0].upper) - near[0].lower)
-
-
-def _multiplier(duals: Mapping[str, Any]) -> float:
-    """Return λ ≥ 0 from −λ, the change of the optimum as the threshold is lowered; 0 if it is of no use."""
-    given = real_array(duals.get("satisfaction", 0.0), "the multiplier of 'satisfaction'").ravel()
-    if len(given) != 1:
-        raise InvalidInput(f"the constraint 'satisfaction' has one multiplier, but {len(given)} were given")
-    return max(0.0, -float(given[0])) if np.isfinite(given[0]) else 0.0
 
 
 def _attained(program: ConstrainedCut, f: np.ndarray) -> Ball | None:
