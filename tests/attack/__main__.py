@@ -89,11 +89,13 @@ class _Progress:
 
     def __init__(self, store: _Store, wanted: list[Case]) -> None:
         self._store, self._wanted = store, len(wanted)
+        self._played = sum(case.key in store.records for case in wanted)
         self._found = Counter[str]()
         self._last = time.monotonic()
 
     def __call__(self, record: Record) -> None:
         self._store.add(record)
+        self._played += 1
         fuzzer = record.case.partition(":")[0]
         for finding in record.findings:
             self._found[fuzzer, finding["kind"]] += 1
@@ -101,7 +103,7 @@ class _Progress:
                 print(f"{record.case:<20} {finding['kind']}: {finding['what']}", flush=True)
         if time.monotonic() - self._last > EVERY:
             self._last = time.monotonic()
-            print(f"… {len(self._store.records)} of {self._wanted}, now {record.case}", file=sys.stderr, flush=True)
+            print(f"… {self._played} of {self._wanted}, now {record.case}", file=sys.stderr, flush=True)
 
 
 def _report(records: list[Record], fuzzers: list[str], seed: int) -> None:
