@@ -12,6 +12,8 @@ import pytest
 import cvxlink as cl
 from cvxlink import terms
 from cvxlink.model import typesetting as mathematics
+from cvxlink.programs.coefficients import by_gradient, coefficients
+from cvxlink.programs.declared import body_of
 
 LINKS = cl.Links(4, must=[(0, 1), (1, 2)], cannot=[(0, 3)])
 # Of the vectors (1, 0), (0.6, 0.8), (0, 1), (1, 0): all products are known.
@@ -130,5 +132,161 @@ def test_a_mixture_of_terms_and_other_expressions_prints_both():
     ],
 )
 def test_wrong_arguments_are_named(wrong: Any, words: str):
+    with pytest.raises(cl.InvalidInput, match=words):
+        wrong(kernel())
+
+
+def rows_of(constraint: Any, K: cp.Variable) -> None:
+    """Require that a term carries the rows that CVXPY's gradient gives."""
+    linear, b = constraint.rows
+    A, a = by_gradient(body_of(constraint), K)
+    np.testing.assert_allclose(linear.A.toarray(), A.toarray(), atol=1e-12)
+    np.testing.assert_allclose(-b, a, atol=1e-12)
+
+
+def test_constraints_on_links_are_their_equations_and_rows():
+    K = kernel()
+    cases = {
+        terms.must_links_at_least(K, LINKS, 0.7): [max(0, 0.7 - K.value[i, j]) for i, j in LINKS.must],
+        terms.opposite(K, LINKS): [abs(K.value[i, j] + 1) for i, j in LINKS.cannot],
+        terms.same_rows(K, LINKS): [abs(K.value[i, k] - K.value[j, k]) for i, j in LINKS.must for k in range(4)],
+        terms.nonnegative(K - 0.5): [max(0, 0.5 - K.value[i, j]) for i in range(4) for j in range(i, 4)],
+    }
+    for constraint, violations in cases.items():
+        np.testing.assert_allclose(constraint.violation(), violations, atol=1e-12)
+    for constraint in (*list(cases)[:3], terms.nonnegative(K)):
+        rows_of(constraint, K)
+    texts = [mathematics.expression(constraint, {"K": K}) for constraint in (*list(cases)[:3], terms.nonnegative(K))]
+    assert texts == ["Kᵢⱼ ≥ 0.7    (i,j) ∈ 𝓜", "Kᵢⱼ = -1    (i,j) ∈ 𝓒", "Kᵢₖ = Kⱼₖ    for all k, (i,j) ∈ 𝓜", "K ≥ 0"]
+    none = cl.Links(4)
+    assert all(term(K, none).size == 0 for term in (terms.opposite, terms.same_rows))
+    assert terms.must_links_at_least(K, none, 0.5).size == 0
+
+
+def test_rows_of_assignments_are_the_same_and_not_negative():
+    Z, f = cp.Variable((4, 2)), cp.Variable(4)
+    Z.value, f.value = np.array([[1.0, 0], [0.5, 0.25], [0.5, 0], [-3, 0]]), np.array([1.0, 2.0, 4.0, -8.0])
+    np.testing.assert_allclose(terms.same_rows(Z, LINKS).violation(), [[0.5, 0.25], [0, 0.25]])
+    np.testing.assert_allclose(terms.same_rows(f, LINKS).violation(), [1, 2])
+    assert np.max(terms.nonnegative(Z).violation()) == 3 and np.max(terms.nonnegative(f).violation()) == 8
+    assert mathematics.expression(terms.same_rows(f, LINKS), {"f": f}) == "fᵢ = fⱼ    (i,j) ∈ 𝓜"
+    # A square matrix that is not symmetric has no rows in common with its transpose.
+    F = cp.Variable((4, 4))
+    F.value = np.triu(np.ones((4, 4)))
+    np.testing.assert_allclose(terms.same_rows(F, LINKS).violation(), abs(F.value[[0, 1]] - F.value[[1, 2]]))
+    F.value = -np.triu(np.ones((4, 4)), 1)
+    assert np.sum(terms.nonnegative(F).violation()) == 6
+
+
+def test_the_fantope_holds_averages_of_projections_and_nothing_else():
+    X, group = cp.Variable((3, 3), symmetric=True), ("trace", "psd", "below")
+    for value, broken in (
+        (np.diag([1.0, 1.0, 0.0]), ()),
+        (np.diag([1.0, 0.5, 0.5]), ()),
+        (np.diag([1.5, 0.5, 0.0]), ("below",)),
+        (np.diag([1.0, 1.5, -0.5]), ("psd", "below")),
+        (np.eye(3), ("trace",)),
+    ):
+        X.value = value
+        found = terms.fantope(X, 2)
+        assert tuple(found) == group
+        assert tuple(name for name in group if np.max(found[name].violation()) > 1e-9) == broken
+    rows_of(found["trace"], X)
+    text = [mathematics.expression(found[name], {"X": X}) for name in group]
+    assert text == ["tr X = 2", "X ⪰ 0", "X ⪯ I"]
+
+
+def test_objectives_of_several_graphs_metrics_and_volumes():
+    rng, K = np.random.default_rng(0), kernel()
+    graphs = [g @ g.T for g in rng.standard_normal((3, 4, 4))]
+    worst = terms.worst_of_graphs(K, graphs)
+    assert worst.value == pytest.approx(
+        max(sum(L[i, j] * K.value[i, j] for i in range(4) for j in range(4)) for L in graphs)
+    )
+    assert terms.worst_of_graphs(K, [graphs[1]]).value == pytest.approx(terms.smoothness(K, graphs[1]).value)
+    lopsided = np.triu(graphs[0])  # K is symmetric, so only L + Lᵀ counts
+    assert terms.worst_of_graphs(K, [lopsided]).value == pytest.approx(np.sum(lopsided * K.value))
+    assert worst.is_convex() and mathematics.expression(2 * worst, {"K": K}) == "2 maxᵥ ⟨ Lᵥ, K ⟩"
+    M, X, pairs, w = (
+        cp.Variable((2, 2), symmetric=True),
+        rng.standard_normal((5, 2)),
+        [(0, 1), (2, 4), (1, 3)],
+        [1.0, 2.0, 0.5],
+    )
+    M.value = np.array([[2.0, 0.5], [0.5, 1.0]])
+    by_hand = sum(c * (X[i] - X[j]) @ M.value @ (X[i] - X[j]) for c, (i, j) in zip(w, pairs, strict=True))
+    parameter = cp.Parameter(3, nonneg=True, value=w)
+    for weight in (w, parameter):
+        assert terms.mahalanobis(M, X, pairs, weight).value == pytest.approx(by_hand)
+    assert terms.mahalanobis(M, X, LINKS.must).value == pytest.approx(
+        sum((X[i] - X[j]) @ M.value @ (X[i] - X[j]) for i, j in LINKS.must)
+    )
+    assert terms.log_det(M).value == pytest.approx(-np.log(1.75)) and terms.log_det(M).is_convex()
+    A, _ = by_gradient(terms.mahalanobis(M, X, pairs, w), M)
+    known, _ = coefficients(terms.mahalanobis(M, X, pairs, w), M)
+    np.testing.assert_allclose(known.toarray(), A.toarray(), atol=1e-12)
+    assert mathematics.expression(terms.mahalanobis(M, X, pairs), {"M": M}) == "Σᵢⱼ wᵢⱼ (xᵢ - xⱼ)ᵀ M (xᵢ - xⱼ)"
+
+
+def test_new_terms_solve_what_can_be_solved_by_hand():
+    """Opposite points of a cut; the ellipse of largest volume with a given trace; the metric that two pairs leave."""
+
+    @dataclass(frozen=True, eq=False)
+    class Cut(cl.Problem):
+        """A cut with opposite ends."""
+
+        def variables(self):
+            return {"K": cp.Variable((3, 3), symmetric=True)}
+
+        def objective(self, K):
+            return cp.Minimize(terms.worst_of_graphs(K, [np.diag([1.0, 0, 0]), np.ones((3, 3))]))
+
+        def constraints(self, K):
+            links = cl.Links(3, must=[(1, 2)], cannot=[(0, 1)])
+            return {
+                "unit": terms.unit_diagonal(K),
+                "cannot": terms.opposite(K, links),
+                "must": terms.must_links_at_least(K, links, -0.5),
+                "psd": terms.semidefinite(K),
+            }
+
+    @dataclass(frozen=True, eq=False)
+    class Volume(cl.Problem):
+        """The largest volume for a trace of 3."""
+
+        def variables(self):
+            return {"K": cp.Variable((3, 3), symmetric=True)}
+
+        def objective(self, K):
+            return cp.Minimize(terms.log_det(K))
+
+        def constraints(self, K):
+            return {"trace": terms.trace_equals(K, 3), "links": terms.nonnegative(K)}
+
+    # The third image is x of the unit sphere: ‖φ₀ + φ₁ + x‖² = 1 as φ₀ = −φ₁, and the worst of the graphs is 1.
+    cut = Cut().solve()
+    assert cut.value == pytest.approx(1, abs=1e-4) and cut.kernel[0, 1] == pytest.approx(-1, abs=1e-4)
+    volume = Volume().solve()
+    assert volume.value == pytest.approx(0, abs=1e-4)
+    np.testing.assert_allclose(volume.values["K"], np.eye(3), atol=1e-2)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        (lambda K: terms.must_links_at_least(K, LINKS, "half"), "bound must be a finite number"),
+        (lambda K: terms.same_rows(K[:3], LINKS), "links are on 4 points, but Z has the shape"),
+        (lambda K: terms.same_rows("Z", LINKS), "Z must be a CVXPY variable"),
+        (lambda K: terms.opposite(K, [(0, 1)]), "Links object"),
+        (lambda K: terms.fantope(K, 5), "k must be between 1 and 4"),
+        (lambda K: terms.worst_of_graphs(K, []), "laplacians must have at least one matrix"),
+        (lambda K: terms.worst_of_graphs(K, [np.eye(3)]), "laplacians must"),
+        (lambda K: terms.mahalanobis(K, np.ones((5, 3)), [(0, 1)]), "X must"),
+        (lambda K: terms.mahalanobis(K, np.ones((5, 4)), [(0, 7)]), "pairs"),
+        (lambda K: terms.log_det(cp.Variable((3, 3))), "K must be symmetric"),
+        (lambda K: terms.written_as("K", "k"), "a CVXPY variable or parameter"),
+    ],
+)
+def test_wrong_arguments_of_further_terms_are_named(wrong: Any, words: str):
     with pytest.raises(cl.InvalidInput, match=words):
         wrong(kernel())

@@ -124,7 +124,7 @@ class TugOfWar(cl.Problem):
         (i, j), (k, m) = self.links.must.T, self.links.cannot.T
         pull = terms.stands_for(
             cp.sum_squares(f[i] - f[j]) + cp.sum_squares(f[k] + f[m]),
-            r"(\sum_{\mathcal{M}} (@_i - @_j)^2 + \sum_{\mathcal{C}} (@_i + @_j)^2)",
+            r"\sum_{\mathcal{M}} (@_i - @_j)^2 + \sum_{\mathcal{C}} (@_i + @_j)^2",
             f,
         )
         smooth = terms.smooth_columns(f, self.graph.incidence(), r"\bar L")

@@ -93,13 +93,18 @@ for name, s in answers.items():
 # %%
 # The tolerances that each solver was given for this:
 
+
+def tolerances(options):
+    """The tolerances among a solver's options, which some solvers want in groups."""
+    for option, value in options.items():
+        if isinstance(value, dict):
+            yield from tolerances(value)
+        elif isinstance(value, float):
+            yield f"{option} {value:.0e}"
+
+
 for name, s in answers.items():
-    given = {
-        option: f"{v:.0e}" for option, v in s.options.items() if "iter" not in option
-    }
-    print(
-        f"{name:9} " + ", ".join(f"{option} {value}" for option, value in given.items())
-    )
+    print(f"{name:9} " + ", ".join(tolerances(s.options)))
 
 # %%
 # Is *optimal* of one code better than *optimal_inaccurate* of another? The words follow

@@ -18,6 +18,7 @@ _HOMES = {
     "Citation": "model.citations",
     "ConstrainedClustering": "estimator",
     "Contraction": "reductions",
+    "Diagnosis": "certificates.diagnosis",
     "Dualisation": "reductions",
     "Elimination": "reductions",
     "Graph": "data.graph",
@@ -40,12 +41,13 @@ _HOMES = {
     "Status": "programs.status",
     "Timings": "engine.solution",
     "bring_back": "engine.exchange",
-    "certify": "engine.problem",
+    "certify": "engine.wrapped",
     "installed_sdp_solvers": "solvers.catalogue",
     "label_kernel": "data.constraint_matrices",
     "read_program": "engine.linear_problem",
     "sample_labels": "data.partial_labels",
     "stationarity": "numerics.stationarity",
+    "wrap": "engine.wrapped",
     **dict.fromkeys(
         (
             "ClippedWarning",

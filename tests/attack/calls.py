@@ -49,13 +49,15 @@ OUTCOMES = (
 DOCUMENTED: dict[str, tuple[type[Exception], ...]] = {
     "ConstrainedClustering": (ValueError, TypeError, NotFittedError),
 }
-# A formulation hands its variables on to terms, which call them by names of their own; a Laplacian is a graph.
+# A formulation hands its variables on to terms, which call them by names of their own; a Laplacian is a graph; values
+# that fit one problem do not fit another.
 ALSO_CALLED = {
     "A": ("F", "K"),
     "L": ("graph",),
     "M": ("K",),
     "X": ("K", "points"),
     "f": ("F",),
+    "problem": ("values",),
     "values": ("mu",),
 }
 # Functions that are called with results; an error that they raise ends the call, as documented.

@@ -66,15 +66,20 @@ def visiting(folder: Path) -> Iterator[None]:
             matplotlib.pyplot.close("all")
 
 
-@cache
 def doors() -> tuple[Door, ...]:
     """Return all doors; each is opened once with its valid call."""
-    walk = _Walk()
-    with TemporaryDirectory() as folder, visiting(Path(folder)):
-        walk.through_package()
+    walk = _walked()
     if walk.closed:
         raise NoValidCall("\n".join(walk.closed))
     return tuple(walk.found)
+
+
+@cache
+def _walked() -> _Walk:
+    walk = _Walk()
+    with TemporaryDirectory() as folder, visiting(Path(folder)):
+        walk.through_package()
+    return walk
 
 
 class _Walk:
@@ -174,7 +179,7 @@ class _Walk:
             solution = program.solve()
             return {"form": form, "values": dict(solution.values), "duals": dict(solution.duals)}
         if name == "parameter":
-            return {"name": dataclasses.fields(receiver)[0].name}  # type: ignore[arg-type]
+            return {"name": receiver.changeable[0]}
         return None
 
     def arguments(self, name: str, function: Any) -> dict[str, Any]:

@@ -208,7 +208,8 @@ def _results(folder: Path) -> tuple[bytes, bytes]:
         for one, (_, diagonal) in zip(Z, program.blocks, strict=True)
     )
     vector = ", ".join(map(str, x.value.tolist()))
-    sdpa = f"xVec = \n{{{vector}}}\nxMat = \n{{{numbers}}}\nyMat = \n{{{numbers}}}\n    main loop time = 0.1\n"
+    phase = "phase.value  = pdOPT     \n   Iteration = 9\n"
+    sdpa = f"{phase}xVec = \n{{{vector}}}\nxMat = \n{{{numbers}}}\nyMat = \n{{{numbers}}}\n    main loop time = 0.1\n"
     return "\n".join([" ".join(f"{one:.17g}" for one in x.value), *entries, ""]).encode(), sdpa.encode()
 
 

@@ -76,6 +76,21 @@ class Small:
     def problem(self) -> cl.PCP:
         return cl.PCP(self.graph, self.links)
 
+    def new_cvxpy_problem(self) -> cp.Problem:
+        x, weight = cp.Variable(3, name="x"), cp.Parameter(nonneg=True, name="weight", value=1.0)
+        cost = cp.sum_squares(x - 1) + weight * cp.norm1(x)
+        problem = cp.Problem(cp.Minimize(cost), [(x <= 2).set_label("cap")])
+        problem.solve(solver="CLARABEL")
+        return problem
+
+    @cached_property
+    def cvxpy_problem(self) -> cp.Problem:
+        return self.new_cvxpy_problem()
+
+    @cached_property
+    def srcp_path(self) -> Any:
+        return cl.SRCP(self.graph, self.links).path("mu", [0.1, 0.2])
+
     @cached_property
     def sdp(self) -> cl.LinearSDP:
         return self.problem.program.linear_sdp()
@@ -115,6 +130,7 @@ VALUES: dict[str, Callable[[], Any]] = {
     "X": lambda: SMALL.X,
     "X_new": lambda: SMALL.X[:2] + 0.1,
     "Y": lambda: np.ones((8, 8)),
+    "Z": lambda: SMALL.f,
     "accuracy": lambda: 1e-4,
     "advice": lambda: "ask somebody",
     "affinity": lambda: SMALL.graph.W,
@@ -142,6 +158,7 @@ VALUES: dict[str, Callable[[], Any]] = {
     "formulation": lambda: "PCP",
     "gap": lambda: 0.1,
     "graph": lambda: SMALL.graph,
+    "groups": lambda: {"cap": lambda K: cp.trace(K) <= 8},
     "holds": lambda: True,
     "i": lambda: 0,
     "inside": lambda: SMALL.sdp.b,
@@ -153,6 +170,7 @@ VALUES: dict[str, Callable[[], Any]] = {
     "key": lambda: "hu2010",
     "known": lambda: [0, 4],
     "labels": lambda: SMALL.labels,
+    "laplacians": lambda: [SMALL.L, SMALL.identity],
     "links": lambda: SMALL.links,
     "mu": lambda: 0.2,
     "must": lambda: [(0, 1)],
@@ -194,6 +212,7 @@ VALUES: dict[str, Callable[[], Any]] = {
     "targets": lambda: np.ones(2),
     "term": lambda: cp.trace(SMALL.K),
     "tex": lambda: r"\operatorname{tr} @",
+    "time_limit": lambda: 10.0,
     "timings": cl.Timings,
     "title": lambda: "a title",
     "tolerance": lambda: 1e-6,
@@ -229,11 +248,16 @@ def particular(**values: Callable[[], Any]) -> Callable[[str], None]:
     return of
 
 
-particular(X=lambda: SMALL.K)("terms.below_identity", "terms.trace_equals")
+particular(X=lambda: SMALL.K)("terms.below_identity", "terms.trace_equals", "terms.fantope")
+particular(M=lambda: cp.Variable((2, 2), symmetric=True), weight=lambda: 1.0)("terms.mahalanobis")
 particular(X=lambda: SMALL.K, K=lambda: SMALL.kernel)("terms.distortion")
 particular(points=lambda: [0, 4], values=lambda: np.eye(2))("terms.given_rows")
 particular(U=lambda: SMALL.identity, weight=lambda: 1.0)("terms.fitted_products")
 particular(f=lambda: SMALL.y + 1.0)("stationarity")
+particular(name=lambda: "mu", values=lambda: [0.1, 0.2])("Problem.path")
+particular(problem=lambda: SMALL.cvxpy_problem)("wrap")
+particular(path=lambda: SMALL.srcp_path)("plotting.plot_path")
+particular(solution=lambda: cl.wrap(SMALL.cvxpy_problem).solve())("Wrapped.save")
 particular(values=lambda: np.eye(2))("HarmonicExtension.__call__")
 particular(K=lambda: SMALL.identity)(
     *(f"LinearSDP.{name}" for name in ("residual", "rows_of", "value", "violations")),
@@ -253,7 +277,7 @@ particular(labels=lambda: SMALL.y)(
 )
 particular(path=lambda: Path("picture.png"))("plotting.save_overview")
 particular(path=lambda: Path("program.dat-s"))("read_program")
-particular(path=lambda: Path("exported.dat-s"))("Problem.export")
+particular(path=lambda: Path("exported.dat-s"))("Problem.export", "Wrapped.export")
 particular(path=lambda: Path("saved.csv"))("Links.save")
 particular(program=lambda: Path("program.dat-s"), result=lambda: Path("program.result"))("bring_back")
 particular(path=lambda: cl.instances.folder() / "path_ends_apart.toml")("Instance.read")
@@ -276,6 +300,7 @@ particular(affinity=lambda: "knn")("ConstrainedClustering")
 # By the name of the class; all other classes are made by calling them.
 EXAMPLES: dict[str, Callable[[], Any]] = {
     "Certificate": lambda: SMALL.solution.certificate,
+    "Diagnosis": lambda: SMALL.problem.why_infeasible(),
     "Graph": lambda: SMALL.graph,
     "GrowingGraph": lambda: GrowingGraph(SMALL.graph, 4),
     "LinearSDP": lambda: SMALL.sdp,
@@ -290,7 +315,10 @@ EXAMPLES: dict[str, Callable[[], Any]] = {
 
 # Other objects to call a method of, where the first one cannot do it.
 RECEIVERS: dict[str, Callable[[], Any]] = {
+    "Problem.certify": lambda: SMALL.problem,
+    "Problem.path": lambda: cl.SRCP(SMALL.graph, SMALL.links),
     "Solution.relaxation_gap": lambda: SMALL.solution,
+    "Wrapped.solve": lambda: cl.wrap(SMALL.new_cvxpy_problem()),  # others need the answer in theirs
     "Solution.propagated_at": lambda: SMALL.propagated,
     "Solution.stationarity": lambda: cl.LLGC(SMALL.graph, SMALL.labels).solve(),
 }
@@ -309,6 +337,8 @@ ALSO: dict[str, tuple[str, ...]] = {
     "LinkedGraphProblem.solve_resampled": ("n_links", "n_subsets"),
     "Links.load": ("n",),
     "Prepared.solve": ("mu",),
+    "SolutionPath.cluster": ("n_clusters",),
+    "certify": ("values",),
     "datasets.load": ("n",),
     "instances.verify": ("which",),
     "solvers": ("check",),

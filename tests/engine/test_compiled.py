@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
+import cvxpy as cp
 import numpy as np
 import pytest
 
 import cvxlink as cl
+from cvxlink import terms
 
 X, y = cl.datasets.load("iris")
 GRAPH, LINKS = cl.Graph.knn(X[::10]), cl.Links.sample(y[::10], n_links=8, random_state=0)
@@ -52,9 +54,9 @@ def test_it_compiles_once():
     problem, solver, _ = CASES["SRCP"]
     prepared = problem.prepare(solver=solver)
     prepared.solve(mu=0.1)
-    program = prepared._compiled._cache.param_prog
+    program = prepared._compiled.compiled._cache.param_prog
     prepared.solve(mu=0.3)
-    assert program is not None and prepared._compiled._cache.param_prog is program
+    assert program is not None and prepared._compiled.compiled._cache.param_prog is program
 
 
 def test_what_cannot_change_says_so():
@@ -80,3 +82,85 @@ def test_a_formulation_of_ones_own_does_not_inherit_what_may_change():
             return super().objective(F)
 
     assert Other.adjustable == ()
+
+
+@dataclass(frozen=True, eq=False)
+class Soft(cl.Problem):
+    """PCP with must-links that hold and cannot-links at a price."""
+
+    weight: float = 1.0
+    ceiling: float = 0.5
+
+    adjustable = ("weight", "ceiling")
+    hinge = True
+
+    def variables(self):
+        return {"K": cp.Variable((GRAPH.n, GRAPH.n), symmetric=True)}
+
+    def objective(self, K):
+        kept = (terms.soft_cannot_links if self.hinge else terms.cannot_sums)(K, LINKS)
+        return cp.Minimize(terms.smoothness(K, GRAPH.laplacian()) + self.parameter("weight") * kept)
+
+    def constraints(self, K):
+        apart = K[0, 7] <= self.parameter("ceiling")
+        return {"unit": terms.unit_diagonal(K), "must": terms.must_links(K, LINKS), "apart": apart, "psd": K >> 0}
+
+
+class Linear(Soft):
+    """The same as a linear semidefinite program."""
+
+    adjustable = ("weight", "ceiling")
+    hinge = False
+
+
+@pytest.mark.parametrize("kind", [Soft, Linear])
+@pytest.mark.parametrize("solver", ["CLARABEL", "SCS"])
+def test_the_dual_is_compiled_once_where_a_solve_would_take_it(kind, solver):
+    prepared = kind().prepare(solver=solver)
+    assert (
+        kind().prepare().plan.form == prepared.plan.form == "dual"
+        and "form 'dual'" in str(prepared)
+        and "compiled once" in str(prepared)
+    )
+    compiled, values = prepared._compiled.parametrised.compiled, []
+    for change in ({}, {"weight": 0.2}, {"weight": 3.0, "ceiling": 0.1}):
+        solution = prepared.solve(**change)
+        alone = kind(**change).solve(solver="CLARABEL")
+        assert solution.status is cl.Status.OPTIMAL and "compiled once" in solution.plan.why
+        assert {name: getattr(solution.problem, name) for name in change} == change  # what the certificate is about
+        assert solution.value == pytest.approx(alone.value, rel=1e-4, abs=1e-5)
+        assert solution.certificate.lower_bound <= alone.value + 1e-5
+        assert set(solution.duals) == set(alone.duals)
+        values.append(solution.value)
+    assert prepared._compiled.parametrised.compiled is compiled
+    assert np.ptp(values) > 0.1 and abs(values[2] - kind(weight=3.0).solve(solver="CLARABEL").value) > 0.1
+
+
+def test_numbers_that_change_the_reduced_program_are_compiled_again():
+    @dataclass(frozen=True, eq=False)
+    class Turned(Linear):
+        turn: float = 1.0
+
+        adjustable = ("turn",)
+
+        def constraints(self, K):
+            return {**super().constraints(K), "turned": K[0, 7] + self.turn * K[0, 14] <= 1}
+
+    prepared = Turned().prepare(solver="CLARABEL")
+    for turn, words in ((1.0, "compiled once"), (2.0, "compiled again for these numbers"), (2.0, "compiled once")):
+        solution = prepared.solve(turn=turn)
+        assert words in solution.plan.why
+        assert solution.value == pytest.approx(Turned(turn=turn).solve().value, rel=1e-4)
+
+
+def test_parameters_of_a_cvxpy_problem_are_adjustable():
+    x, side = cp.Variable(2, name="x"), cp.Parameter(2, name="side", value=np.ones(2))
+    prepared = cl.wrap(cp.Problem(cp.Minimize(cp.sum_squares(x)), [x >= side])).prepare(solver="OSQP")
+    assert prepared.solve(side=np.array([2.0, 3.0])).value == pytest.approx(13, abs=1e-3)
+    with pytest.raises(cl.InvalidInput, match="side must not be negative in this compiled program"):
+        prepared.solve(side=np.array([-2.0, 3.0]))
+    p = cp.Parameter(nonneg=True, name="p", value=2.0)
+    with pytest.raises(cl.FormUnavailable, match="does not use its numbers in a way that CVXPY can compile once"):
+        cl.wrap(cp.Problem(cp.Minimize(p**2 * cp.sum_squares(x)), [x >= 1])).prepare()
+    both = (cl.wrap(cp.Problem(cp.Minimize(p * cp.sum_squares(x)), [x >= 1])) + (lambda x: cp.sum(x))).prepare()
+    assert both.solve(p=3.0).value == pytest.approx(8, abs=1e-3)

@@ -15,6 +15,7 @@ import scipy.sparse as sp
 import sklearn
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
@@ -362,6 +363,42 @@ def test_it_is_cloned_and_set_like_any_other():
     assert estimator.set_params(method="kp", n_init=3).n_init == 3
     assert get_tags(ConstrainedClustering(affinity="precomputed")).input_tags.pairwise
     assert not get_tags(estimator).input_tags.pairwise and get_tags(estimator).estimator_type == "clusterer"
+
+
+def test_options_of_the_method_are_parameters():
+    given = {"mu": 0.3}
+    estimator = ConstrainedClustering(2, method="srcp", method_options=given)
+    nested = {name: value for name, value in estimator.get_params().items() if "__" in name}
+    assert nested == {"method_options__mu": 0.3, "method_options__normalized": True}
+    assert not any("__" in name for name in estimator.get_params(deep=False))
+    copy = clone(estimator).set_params(method_options__normalized=False)
+    assert copy.method_options == {"mu": 0.3, "normalized": False} and given == {"mu": 0.3}
+    assert estimator.method_options is given and clone(copy).get_params() == copy.get_params()
+    assert estimator.set_params(**copy.get_params()).get_params() == copy.get_params()
+    both = ConstrainedClustering(2).set_params(method_options__mu=0.7, method="srcp")  # in any order
+    assert both.method_options == {"mu": 0.7}
+    with pytest.raises(cl.InvalidInput, match="SRCP has no option 'weight'; it has normalized, mu") as caught:
+        both.set_params(method_options__weight=1.0, n_init=3)
+    assert caught.value.argument == "method_options" and (both.n_init, both.method_options) == (20, {"mu": 0.7})
+    assert "method_options__mu" not in ConstrainedClustering(method="no such").get_params()
+    with pytest.raises(ValueError, match="Invalid parameter"):
+        both.set_params(method_option__mu=1.0)
+
+
+def test_a_search_varies_an_option_of_ones_own_formulation():
+    X, y = cl.datasets.blobs(24, 2, spread=0.5, random_state=0)
+    estimator = ConstrainedClustering(2, method=ApartPCP, n_neighbors=4, random_state=0)
+    values = [-0.5, 0.0]
+    search = GridSearchCV(
+        make_pipeline(StandardScaler(), estimator),
+        {"constrainedclustering__method_options__most": values},
+        cv=2,
+        scoring="adjusted_rand_score",
+        error_score="raise",
+    ).fit(X, y)
+    np.testing.assert_allclose(search.cv_results_["mean_test_score"], 1)
+    best = search.best_estimator_[-1]
+    assert best.problem_.most == best.method_options["most"] == values[0] and estimator.method_options is None
 
 
 def test_pipelines_take_labels_and_links(blobs):

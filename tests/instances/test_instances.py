@@ -21,6 +21,7 @@ SMALL = [name for name in NAMES if library.load(name).is_small]
 # What a solver is known to fail on; it must say so.
 KNOWN = {
     ("SCS", "gfhf_weak_bridge"): "weights of 1e-8 are below its tolerance",
+    ("MOREAU", "gfhf_weak_bridge"): "weights of 1e-8 are below its tolerance",
     ("HIGHS", "gfhf_weak_bridge"): "weights of 1e-8 are below its tolerance",
     ("OSQP", "gfhf_weak_bridge"): "weights of 1e-8 are below its tolerance",
     ("DSDP", "complete_without_links"): "the optimum of the dual is at the origin, where it does not start",

@@ -3,6 +3,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 
+import cvxpy as cp
 import matplotlib
 import numpy as np
 import pytest
@@ -260,6 +261,28 @@ def test_scores_are_drawn_by_their_means_with_the_middle_half_around():
     assert plotting.plot_scores(LinkCurve("ari", curve), axes()).get_ylabel() == "ari"
 
 
+def test_a_path_is_drawn_in_order_with_bounds_and_values_without_an_answer():
+    x, side = cp.Variable(name="x"), cp.Parameter(name="side", value=1.0)
+    problem = cl.wrap(cp.Problem(cp.Minimize(cp.square(x)), [x >= 1, x <= side]))
+    path = problem.path("side", [3.0, 0.5, 2.0])
+    ax = plotting.plot_path(path, axes())
+    optima, none = ax.lines
+    assert list(optima.get_xdata()) == [2, 3] and list(none.get_xdata()) == [0.5]
+    np.testing.assert_allclose(optima.get_ydata(), 1, atol=1e-5)
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["optimum", "no answer: INFEASIBLE"]
+    assert ax.get_xlabel().startswith("side\nband: certified bounds, at most") and ax.get_xscale() == "linear"
+    wide = plotting.plot_path(cl.SRCP(*tied_graph()).path("mu", [0.01, 1.0]), axes())
+    assert wide.get_xscale() == "log"
+    band = wide.collections[0].get_paths()[0].vertices
+    assert band[:, 0].min() == 0.01 and band[:, 0].max() == 1
+    with pytest.raises(cl.InvalidInput, match="plot_path takes a path"):
+        plotting.plot_path([1, 2])
+
+
+def tied_graph():
+    return cl.Graph.rbf(random_points(10, 2), sigma=1.0), cl.Links(10, must=[(0, 1)], cannot=[(0, 2)])
+
+
 # ---------------------------------------------------------------------- multipliers
 
 
@@ -386,6 +409,7 @@ def calls(X, y, solved):
         "plot_convergence": (solved,),
         "plot_scores": ({"KP": [(1, 0.5)]},),
         "plot_duals": (solved,),
+        "plot_path": (cl.SRCP(solved.problem.graph, solved.problem.links).path("mu", [0.1, 0.2]),),
     }
 
 

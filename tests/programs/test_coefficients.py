@@ -52,12 +52,16 @@ KNOWN = {
     "our distances": lambda K: squared_distances(K, ROWS, COLUMNS) - 0.5,
     "our sums": lambda K: 3 * squared_distances(K, ROWS, COLUMNS, sign=-1.0),
     "our inner product": lambda K: inner_product(C + C.T, K) + cp.trace(K),
+    "product with a vector": lambda K: K @ C[0],
+    "vector times it": lambda K: C[0] @ K,
+    "product with a matrix": lambda K: K @ C[:, :2],
+    "matrix times it": lambda K: C[:2] @ K,
+    "matrix times its transpose": lambda K: C[:2] @ K.T,
     "soft links": lambda K: terms.soft_must_links(K, LINKS, 2.0) + terms.must_distances(K, LINKS),
 }
 # What CVXPY has to be asked for.
 OTHERS = {
     "rows, then columns": lambda K: K[ROWS][:, COLUMNS],
-    "product with a vector": lambda K: K @ np.ones(N),
     "matrix times entries": lambda K: C[:2, :3] @ K[ROWS, COLUMNS],
     "one entry of a sparse matrix": lambda K: sp.csr_array(([2.0], ([1], [2])), shape=(3, 3)) @ K[ROWS, COLUMNS],
     "a map of another expression": lambda K: entries(2 * K + np.eye(N), ROWS, COLUMNS),

@@ -42,7 +42,8 @@ def test_contraction_keeps_value_and_feasibility_of_every_feasible_kernel(links,
     contracted, lift = reduced.program, reduced.lift
     assert contracted.n == links.n_blocks
     assert len(contracted.b) == links.n_blocks + len(links.block_cannot)
-    first = [int(np.flatnonzero(lift.blocks == b)[0]) for b in range(contracted.n)]
+    np.testing.assert_array_equal(lift.P.toarray(), np.eye(contracted.n)[links.blocks])
+    first = [int(np.flatnonzero(links.blocks == b)[0]) for b in range(contracted.n)]
     small = K[np.ix_(first, first)]
     np.testing.assert_allclose(contracted.A @ small.ravel(), contracted.b, atol=1e-12)
     assert np.sum(contracted.C.toarray() * small) == pytest.approx(np.sum(original.C.toarray() * K), abs=1e-10)
@@ -64,7 +65,7 @@ def test_lifted_multipliers_restrict_to_what_they_were(links, seed):
     np.testing.assert_allclose(reduced.lift.restrict(full), y, atol=1e-6)
     assert problem.program.linear_sdp().b @ full == pytest.approx(reduced.program.b @ y, abs=1e-6)
     # PᵀSP of the lifted slack is the contracted slack.
-    P = np.eye(reduced.program.n)[reduced.lift.blocks]
+    P = np.eye(reduced.program.n)[links.blocks]
     S = problem.program.linear_sdp().slack(full).toarray()
     np.testing.assert_allclose(P.T @ S @ P, reduced.program.slack(y).toarray(), atol=1e-6)
 
@@ -75,7 +76,7 @@ def test_contraction_reads_the_constraints_not_the_name():
     boxed = Boxed(L, np.array([[0, 1]]), np.array([[2, 3]]))
     assert "no two points are visibly forced together" in cl.Contraction().refuses(boxed)
     soft = SoftCorrelation(np.eye(3), cl.Links(3, cannot=[(0, 1)]))
-    assert cl.Contraction().refuses(soft) == "its objective is not linear"
+    assert "no two points are visibly forced together" in cl.Contraction().refuses(soft)
     assert cl.Contraction().refuses(MaxCut(np.eye(3))) is not None
 
     class Forced(MaxCut):
@@ -128,10 +129,12 @@ def test_must_links_as_zero_distances_are_seen_too(small_pcp):
 
 
 def test_without_an_upper_bound_violations_are_weighed_by_their_multipliers(small_pcp):
-    def equal_rows(K, must, cannot):  # which contraction does not recognise
-        return {"unit": cp.diag(K) == 1, "must": K[must[0], :] == K[must[1], :], "cannot": K[cannot[0], cannot[1]] == 0}
+    def hidden(K, must, cannot):  # zero distances plus a multiple of other equations, which contraction does not see
+        (i, j), d = must, cp.diag(K)
+        apart = d[i] + d[j] - 2 * K[i, j] + 0.1 * d[cannot[0][0]] == 0.1
+        return {"unit": d == 1, "must": apart, "cannot": K[cannot[0], cannot[1]] == 0}
 
-    problem = RewrittenPCP(small_pcp, equal_rows)
+    problem = RewrittenPCP(small_pcp, hidden)
     optimum = small_pcp.solve(solver="CLARABEL").value
     assert "visibly forced together" in cl.Contraction().refuses(problem)
     for solver in ("CLARABEL", "SDPA"):
@@ -150,7 +153,7 @@ def test_contraction_with_binding_inequalities_is_still_optimal():
     for solver in ("CLARABEL", "SDPA", "CVXOPT"):
         solution = Mixed(L).solve(solver=solver)
         assert solution.status is cl.Status.OPTIMAL
-        assert solution.certificate.upper_bound is None
+        assert solution.certificate.upper_bound >= solution.certificate.lower_bound
         assert solution.plan.steps[0].after.sizes.psd == (4,)
 
 
@@ -181,7 +184,7 @@ def test_contradictions_after_merging_are_found_without_a_solver():
         def constraints(self, X):
             return {**super().constraints(X), "same": X[0, 1] == 1, "left": X[0, 2] == 0.5, "right": X[1, 2] == 0}
 
-    with pytest.raises(cl.InfeasibleProblem, match=r"'right'.*0.5 and 0"):
+    with pytest.raises(cl.InfeasibleProblem, match=r"0 and 0.5 \('right' and 'left'\)"):
         Contradictory(np.eye(3)).solve()
 
     class Empty(MaxCut):

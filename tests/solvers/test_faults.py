@@ -90,7 +90,7 @@ HUGE = """2
 """
 
 
-@pytest.mark.parametrize("how", [{}, {"solver": "SDPA"}, {"solver": "SDPA", "time_limit": 60}])
+@pytest.mark.parametrize("how", [{"solver": "SDPA"}, {"solver": "SDPA", "time_limit": 60}])
 def test_sdpas_library_ends_its_process_and_not_python(tmp_path, how, monkeypatch):
     monkeypatch.setattr("cvxlink.solvers.files.sdpa.LARGEST_COEFFICIENT", 1e200)  # files with such numbers are refused
     (tmp_path / "huge.dat-s").write_text(HUGE)

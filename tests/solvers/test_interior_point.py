@@ -5,10 +5,12 @@ from __future__ import annotations
 import cvxpy as cp
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cvxlink as cl
+from cvxlink.programs.linear_sdp import LinearSDP, Rows
 from cvxlink.solvers import interior_point
 from helpers.formulations import Boxed, MaxCut
 from helpers.graphs import path_graph, random_graph, star_graph
@@ -133,3 +135,25 @@ def test_a_route_is_not_a_solver(small_pcp):
 def test_verbose_shows_the_iterations(small_pcp, capsys):
     small_pcp.solve(verbose=True)
     assert "gap" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("count", [2, 30])
+def test_the_schur_complement_is_what_it_is_called(count):
+    rng, n = np.random.default_rng(0), 4
+    halves = rng.standard_normal((count, n, n))
+    A = halves + halves.transpose(0, 2, 1)
+    rows = (Rows("rows", sp.csr_array(A.reshape(count, -1) * (rng.random((count, 1)) > 0.1)), np.ones(count)),)
+    sdp = LinearSDP(sp.csr_array(np.eye(n)), rows)
+    A = sdp.A.toarray().reshape(count, n, n)
+    X, Z = (B @ B.T + np.eye(n) for B in rng.standard_normal((2, n, n)))
+    at = interior_point._Iterate(X, np.zeros(0), np.zeros(count), Z, np.zeros(0))
+    M = interior_point._Path(sdp).schur(at, np.linalg.inv(Z))
+    expected = np.array([[np.trace(A_r @ np.linalg.inv(Z) @ A_s @ X) for A_s in A] for A_r in A])
+    np.testing.assert_allclose(M, (expected + expected.T) / 2, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("small", [0, 100])
+def test_dense_and_sparse_slacks_give_the_same_answer(small, monkeypatch):
+    monkeypatch.setattr(interior_point, "SMALL_ORDER", small)
+    path = cl.PCP(path_graph(3), cl.Links(3, cannot=[(0, 2)]), normalized=False).solve(route=ROUTE)
+    assert path.value == pytest.approx(4 - 2 * np.sqrt(2), abs=1e-7)

@@ -38,7 +38,7 @@ def test_copts_wrong_answer_to_logarithms_is_noticed(table):
     problem = cl.MinKL(np.eye(10), cl.Links(10, must=[(0, 1)]), must_bound=0.5)
     solution = problem.solve(solver="COPT", strict=False)
     assert solution.status is cl.Status.ERROR and "multiple of the prior satisfies all bounds" in solution.reason
-    with pytest.raises(cl.SolverUnavailable, match="try one of CLARABEL, SCS") as told:
+    with pytest.raises(cl.SolverUnavailable, match="installed solvers that can: CLARABEL, SCS") as told:
         problem.solve(solver="CVXOPT")
     assert "COPT" not in str(told.value)
 
@@ -82,8 +82,30 @@ def test_what_is_said_of_reports_is_so(name):
     assert (attempt.iterations is not None) == ("iterations" in SOLVERS[name].reports)
 
 
-def test_solvers_without_notes_are_listed_too():
-    assert set(known_solvers()) - set(SOLVERS)
+def test_something_is_known_of_every_solver_that_cvxpy_can_reach(table):
+    assert set(known_solvers()) == set(SOLVERS)
+    assert all(solver.kind and solver.licence and solver.get for solver in table)
+    assert table["MOREAU"].takes == table["CLARABEL"].takes == ("semidefinite", "logarithms", "quadratic")
+    assert {name for name in SOLVERS if "semidefinite" in kinds_of(name)} >= {"MOREAU", "COSMO", "KNITRO", "DIFFCP"}
+
+
+def test_a_solver_that_is_new_to_cvxpy_is_listed_without_notes(monkeypatch):
+    monkeypatch.delitem(SOLVERS, "MOREAU")
+    assert known_solvers()[-1] == "MOREAU" and "MOREAU" in cl.solvers(check=False).names()
+
+
+@pytest.mark.skipif(
+    "MOREAU" not in installed_solvers(), reason="moreau is not installed; pip install 'cvxlink[solvers]'"
+)
+def test_moreau_solves_logarithms_and_quadratics_as_clarabel_does():
+    X, y = cl.datasets.load("iris")
+    graph, links = cl.Graph.knn(X[::15], 5), cl.Links.sample(y[::15], n_links=4, random_state=0)
+    for problem in (
+        cl.MinKL(graph.kernel() + np.eye(10), links, must_bound=0.5, cannot_bound=1.0),
+        cl.SRCP(graph, links),
+    ):
+        values = [problem.solve(solver=name, accuracy=1e-6).value for name in ("MOREAU", "CLARABEL")]
+        assert values[0] == pytest.approx(values[1], rel=1e-5)
 
 
 @pytest.mark.parametrize("accuracy", [1e-3, 1e-6])

@@ -31,6 +31,9 @@ class Certificate:
         ``1 + |value|``; None if nothing is proven about other points.
     violations : dict
         The largest violation in each named group of constraints: absolute for rows, −λ_min for matrices.
+    relative_violations : dict or None
+        The same, each relative to the size of the terms of its own constraint: ``Σ|aᵢxᵢ| + |b|`` for a row.
+        None if they were not computed; then violations are relative to ``scale``.
     min_eigenvalue : float or None
         The least eigenvalue over the semidefinite constraints.
     dimacs : tuple of six floats or None
@@ -42,12 +45,13 @@ class Certificate:
     distance : float or None
         A proven bound on the distance between the answer and the solution, in the Frobenius norm.
     scale, cost_scale, norm : float
-        The largest entry of the point, that of the costs (at most 1), and the norm of the point: violations, gap and
-        distance are judged relative to them.
+        The largest entry of the point, that of the costs (at most 1), and the norm of the point: violations without
+        relative ones, gap and distance are judged relative to them.
     sensitivity : float or None
         How much the violations can change the value, according to the multipliers, on blocks:
         ``Σ|y_r||residual_r|`` − min(0, λ_min(K)) tr S, plus the change from averaging over blocks. It is used where
-        there is no exactly feasible point.
+        there is no exactly feasible point; infinite if no point is strictly inside the constraints, because then
+        tiny violations can be worth anything.
     rounding : float or None
         How much rounding errors can change value and bounds. Bounds include it: they hold for exact numbers.
     rounding_is_proven : bool
@@ -55,6 +59,8 @@ class Certificate:
     reach : float or None
         Where nothing limits the variables of a program, how many times as large as the answer (or as 1) other points
         may be for the bound to hold; None if it holds for all.
+    missing : str
+        Why there is no exactly feasible point near the answer, where that is known.
     """
 
     value: float
@@ -74,6 +80,8 @@ class Certificate:
     rounding: float | None = None
     rounding_is_proven: bool = True
     reach: float | None = None
+    missing: str = ""
+    relative_violations: dict[str, float] | None = field(default=None, repr=False)
 
     @property
     def bound(self) -> float | None:
@@ -108,22 +116,33 @@ class Certificate:
         """The largest of the violations."""
         return float(np.max([0.0, *self.violations.values()]))  # NaN stays NaN
 
+    @property
+    def largest_relative_violation(self) -> float:
+        """The largest of the violations relative to their own constraints, or to the largest entry of the point."""
+        if self.relative_violations is None:
+            return self.largest_violation / max(self.scale, 1e-6)
+        return float(np.max([0.0, *self.relative_violations.values()]))
+
     def holds(self, accuracy: float, weigh_violations: bool = True) -> bool:
         """Whether violations, and the gap if there is a bound, are at most ``accuracy``.
 
-        Violations are relative to the largest entry of the point. The gap is relative to ``|value|`` plus the largest
-        cost (or plus one, if that is less), so that tiny weights do not let everything pass. Without an exactly
-        feasible point the ``sensitivity`` must be as small as the gap, unless ``weigh_violations`` is off. The distance
-        to the solution, if it is known, is relative to the norm of the point.
+        Violations are relative to the sizes of their own constraints. The gap is relative to ``|value|`` plus the
+        largest cost (or plus one, if that is less), so that tiny weights do not let everything pass. It is taken
+        from the value to the bound; an exactly feasible point must be as near to the value, or without one the
+        ``sensitivity`` must be as small, unless ``weigh_violations`` is off. The distance to the solution, if it is
+        known, is relative to the norm of the point.
         """
         accuracy, weigh_violations = as_positive(accuracy, "accuracy"), as_flag(weigh_violations, "weigh_violations")
-        feasible = self.largest_violation <= accuracy * max(self.scale, 1e-6)
+        feasible = self.largest_relative_violation <= accuracy
         # Absolute values: a value below the bound is as wrong as one above it, since the point is then not feasible.
         size = self.cost_scale + abs(self.value)
-        slips = [] if self.gap is None else [abs(self.gap) / size]
-        if self.attained is not None:
+        slips = []
+        if self.bound is not None:
+            slips.append(abs(self.value - self.bound) / size)
+        # What the violations are worth: as an exactly feasible point has it, or else the multipliers.
+        if weigh_violations and self.attained is not None:
             slips.append(abs(self.attained - self.value) / size)
-        elif self.sensitivity is not None and weigh_violations:
+        elif weigh_violations and self.sensitivity is not None:
             slips.append(self.sensitivity / size)
         if self.distance is not None:
             slips.append(self.distance / self.norm if self.distance else 0.0)
@@ -143,11 +162,15 @@ class Certificate:
     def summary(self) -> str:
         """Violation, gap and distance, in one line."""
         text = f"largest violation {self.largest_violation:.1e}"
+        if self.relative_violations is not None:
+            text += f" (relative {self.largest_relative_violation:.1e})"
         if self.gap is not None:
             text += f", relative gap {self.relative_gap:.1e} (gap {self.gap:.1e}, value {self.value:.1e})"
         if self.distance is not None:
             text += f", at most {self.distance:.1e} from the solution"
-        if self.attained is None and self.sensitivity is not None:
+        if self.attained is None and self.missing:
+            text += f", {self.missing}"
+        elif self.attained is None and self.sensitivity is not None:
             text += f", violations worth up to {self.sensitivity:.1e} according to the multipliers"
         return text
 
@@ -160,7 +183,8 @@ class Certificate:
             lines.append(f"{proven} bound    {self.bound:.10g}   ({self.basis})")
             lines.append(f"gap            {self.gap:.2e}   relative {self.relative_gap:.2e} = gap / (1 + |value|)")
             if self.attained is None and self.distance is None:
-                lines.append("               measured from the value: no exactly feasible point was computed")
+                why = self.missing or "no exactly feasible point was computed"
+                lines.append(f"               measured from the value: {why}")
         else:
             lines.append(f"{proven} bound    none: {self.basis}")
         if self.distance is not None:

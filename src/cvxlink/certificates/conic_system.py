@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -47,6 +47,9 @@ class ConicSystem:
     units: np.ndarray  # what 1 is in each entry of z, in the units of the program
     widths: list[int]
     reach: list[float]
+    scales: list[np.ndarray] = field(default_factory=list)  # what the declared rows were divided by
+    owners: dict[int, int] = field(default_factory=dict)  # from the id of a constraint to the number of its cone
+    implied: dict[str, list[Any]] = field(default_factory=dict)  # what variables declare by themselves
 
     @classmethod
     def of(cls, declaration: Declaration, most: int) -> ConicSystem:
@@ -55,9 +58,9 @@ class ConicSystem:
             raise ReductionRefused(f"it has more than {most} unknowns")
         objective = declaration.objective.args[0]
         objective = -objective if isinstance(declaration.objective, cp.Maximize) else objective
-        declared = [term for group in declaration.constraints.values() for term in group]
-        implied = [term for variable in declaration.variables.values() for term in _attributes(variable)]
-        form = ConicForm.of(objective, declaration.variables, [*declared, *implied])
+        implied = {name: _attributes(variable) for name, variable in declaration.variables.items()}
+        terms = [*declaration.terms, *(term for own in implied.values() for term in own)]
+        form = ConicForm.of(objective, declaration.variables, terms)
         cones = [*form.cones, *_attributes_of_added(form)]
         reach = [_reach(declaration, name) for name in declaration.variables] + [np.inf] * len(form.added)
         widths = [variable.size for variable in (*declaration.variables.values(), *form.added)]
@@ -65,23 +68,25 @@ class ConicSystem:
             sp.csr_array(sp.vstack([sp.hstack([*part.A.values(), *part.B]) for part in cone.parts])) for cone in cones
         ]
         offsets = [np.concatenate([np.ravel(part.a) for part in cone.parts]) for cone in cones]
-        units = np.ones(sum(widths))
+        units, divided = np.ones(sum(widths)), [np.ones(len(a)) for a in offsets]
         for _ in range(SCALINGS):
             scales = [_row_scales(cone, M) for cone, M in zip(cones, matrices, strict=True)]
             matrices = [sp.csr_array(sp.diags_array(1 / s) @ M) for s, M in zip(scales, matrices, strict=True)]
             offsets = [a / s for s, a in zip(scales, offsets, strict=True)]
+            divided = [by * s for s, by in zip(scales, divided, strict=True)]
             by = _column_scales(matrices, reach, widths)
             matrices = [sp.csr_array(M @ sp.diags_array(1 / by)) for M in matrices]
             units = units / by
         cost = units * np.concatenate([*form.c.values(), *form.e])
         if sum(map(len, offsets)) > most:
             raise ReductionRefused(f"its conic form has more than {most} rows")
-        return cls(cones, matrices, offsets, cost, form.d, units, widths, reach)
+        return cls(cones, matrices, offsets, cost, form.d, units, widths, reach, divided, form.owners, implied)
 
     @cached_property
     def M(self) -> sp.csr_array:
         """All rows."""
-        return sp.csr_array(sp.vstack(self.matrices, format="csr"))
+        empty = sp.csr_array((0, len(self.cost)))
+        return sp.csr_array(sp.vstack([empty, *self.matrices], format="csr"))
 
     @cached_property
     def a(self) -> np.ndarray:
@@ -90,7 +95,7 @@ class ConicSystem:
 
     def split(self, w: np.ndarray) -> list[np.ndarray]:
         """Split one number per row by cone."""
-        return np.split(w, np.cumsum([len(a) for a in self.offsets])[:-1])
+        return np.split(w, np.cumsum([len(a) for a in self.offsets])[:-1]) if self.offsets else []
 
     def by_variable(self, z: np.ndarray) -> list[np.ndarray]:
         """Split one number per unknown by variable."""
@@ -137,6 +142,8 @@ class ConicSystem:
 
     def exact(self, z: np.ndarray, a: np.ndarray) -> np.ndarray:
         """Return a point near z that satisfies equations and active constraints as exactly as rounding allows."""
+        if not self.cones:
+            return z
         reached = self.split(np.asarray(self.M @ z + a))
         active = [_active(cone, part) for cone, part in zip(self.cones, reached, strict=True)]
         rows = sp.csr_array(sp.block_diag(active, format="csr"))
@@ -145,11 +152,13 @@ class ConicSystem:
         identity = sp.eye_array(len(z), format="csr")
         return _corrected(z, identity, sp.csr_array(rows @ self.M), rows @ -a)
 
-    def violation(self, z: np.ndarray, a: np.ndarray) -> float:
-        """Return the largest violation, relative to the size of z and of the offsets."""
+    def violation(self, z: np.ndarray, a: np.ndarray, of_rows_only: bool = False) -> float:
+        """Return the largest violation, of all cones or linear rows, relative to the size of z and of the offsets."""
         size = max(float(np.linalg.norm(z)), float(abs(a).max(initial=0.0)), 1e-300)
         reached = self.split(np.asarray(self.M @ z + a))
-        off = [_outside(cone, _shaped(cone, part)) for cone, part in zip(self.cones, reached, strict=True)]
+        pairs = zip(self.cones, reached, strict=True)
+        kinds = ("zero", "nonnegative")
+        off = [_outside(cone, _shaped(cone, part)) for cone, part in pairs if not of_rows_only or cone.kind in kinds]
         return max([0.0, *off]) / size
 
 
@@ -266,7 +275,8 @@ def _face(cone: Cone, w: np.ndarray) -> sp.csr_array:
         eigenvalues, vectors = np.linalg.eigh(w.reshape(order, order))
         V = vectors[:, eigenvalues > INACTIVE * max(eigenvalues[-1], 1e-300)]
         return sp.csr_array(np.kron(V, V))
-    return sp.csr_array(w[:, None])  # longer or shorter
+    units = cone.units  # each can be longer or shorter
+    return sp.csr_array((w, (np.arange(len(w)), units)), shape=(len(w), int(units.max()) + 1))
 
 
 def _active(cone: Cone, reached: np.ndarray) -> sp.csr_array:

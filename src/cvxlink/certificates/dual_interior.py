@@ -12,32 +12,51 @@ if and only if the set of optimal K is bounded (and there is one). It is found b
 
 from __future__ import annotations
 
-import warnings
-from contextlib import suppress
+from itertools import pairwise
 
-import cvxpy as cp
 import numpy as np
+import scipy.sparse as sp
 
 from ..programs.linear_sdp import LinearSDP
+from ..reductions.cones import Block, packed, triangle
+from .search import Budget, search
 
 # Above this order the search would take longer than most solves.
 LARGEST_ORDER = 300
+# Large multipliers would make the bound poor, however positive their slack.
+PRICE_OF_SIZE = 1e-3
+# Any point inside will do, so the search need not be accurate; what it finds is checked.
+ROUGHLY = 1e-6
 
 
 def strictly_dual_feasible(sdp: LinearSDP) -> np.ndarray | None:
-    """Return multipliers whose slack is, as far as the search can tell, positive definite; None if none was found."""
-    if sdp.n > LARGEST_ORDER or not len(sdp.b):
+    """Return multipliers whose slack is, as far as the search can tell, positive definite; None if none was found.
+
+    The unknowns are y, a bound on its norm, and t ≤ 1 with S(y) ⪰ tI, which is maximised.
+    """
+    m, n = len(sdp.b), sdp.n
+    if n > LARGEST_ORDER or not m:
         return None
-    y, least = cp.Variable(len(sdp.b)), cp.Variable()
     most = max(float(abs(sdp.C.data).max(initial=0.0)), 1e-300)
-    S = cp.reshape(sdp.C.toarray().ravel() / most - sdp.A.T @ y, (sdp.n, sdp.n), order="C")
     signed = np.flatnonzero(sdp.is_inequality)
-    signs = [y[signed] <= 0] if len(signed) else []
-    # Large multipliers would make the bound poor, however positive their slack.
-    search = cp.Problem(cp.Maximize(least - 1e-3 * cp.norm(y)), [S >> least * np.eye(sdp.n), least <= 1, *signs])
-    with warnings.catch_warnings(), suppress(cp.SolverError):
-        warnings.simplefilter("ignore")
-        search.solve(solver=cp.CLARABEL, accept_unknown=True)
-    if y.value is None or not np.isfinite(y.value).all() or not least.value > 0:
+    i, j = triangle(n)
+    upper = sp.diags_array(np.where(i == j, 1.0, np.sqrt(2))) @ sp.csr_array(sdp.A.T)[i * n + j]
+    signs = sp.csr_array((np.full(len(signed), -1.0), (np.arange(len(signed)), signed)), shape=(len(signed), m))
+    rows = [
+        [None, None, sp.csr_array([[-1.0]])],
+        [signs, None, None],
+        [None, sp.csr_array([[1.0]]), None],
+        [sp.eye_array(m), None, None],
+        [-upper, None, sp.csr_array(-packed(np.eye(n))[:, None])],
+    ]
+    M = sp.block_array([row for row in rows if any(part is not None and part.shape[0] for part in row)], format="csr")
+    ends = np.cumsum([0, 1 + len(signed), 1 + m, len(i)]).tolist()
+    kinds = ("nonnegative", "second-order", "semidefinite")
+    blocks = [Block(kind, slice(*end), n) for kind, end in zip(kinds, pairwise(ends), strict=True)]
+    a = np.concatenate([[1.0], np.zeros(len(signed) + 1 + m), packed(sdp.C.toarray()) / most])
+    cost = np.concatenate([np.zeros(m), [PRICE_OF_SIZE, -1.0]])
+    found = search(cost, sp.csr_array(M), a, blocks, Budget(), tolerance=ROUGHLY)
+    if found is None or not found.z[-1] > 0:
         return None
-    return most * np.where(sdp.is_inequality, np.minimum(y.value, 0), y.value)
+    y = found.z[:m]
+    return most * np.where(sdp.is_inequality, np.minimum(y, 0), y)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -31,6 +31,7 @@ from ..numerics.rounding import (
 from ..programs.linear_sdp import LinearSDP
 from ..reductions import Contraction, Elimination
 from ..reductions.contraction import CANCELLED, ContractionLift
+from ..reductions.elimination import on_points
 from .dual_interior import strictly_dual_feasible
 
 
@@ -41,6 +42,46 @@ class Bound(NamedTuple):
     basis: str = ""
     rounding: float = 0.0
     is_proven: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class FeasiblePoint:
+    """A matrix, as a sum of multiples of others, within ``off`` of one that satisfies all constraints exactly.
+
+    The distance is in the Frobenius norm; ``is_proven`` says whether rounding is fully accounted for in it.
+    """
+
+    parts: tuple[tuple[Ball, Any], ...]
+    off: float
+    is_proven: bool
+
+    @property
+    def trace(self) -> Ball:
+        """The trace of the feasible matrix."""
+        n = self.parts[0][1].shape[0]
+        found = sum((share * total(_diagonal(part)) for share, part in self.parts), Ball(0.0))
+        return found + Ball(0.0, gamma(4 * n + 8) * abs(found.middle) + np.sqrt(n) * self.off)
+
+    @property
+    def largest(self) -> float:
+        """A number that no entry of the feasible matrix exceeds in size: the largest is on the diagonal."""
+        sizes = sum(share.magnitude * float(abs(_diagonal(part)).max()) for share, part in self.parts)
+        return (sizes + self.off) * (1 + gamma(self.parts[0][1].shape[0] + 8))
+
+    def product(self, C: Any) -> Ball:
+        """The inner product of the sum with a matrix."""
+        return sum((share * inner_product(C, part) for share, part in self.parts), Ball(0.0))
+
+    def rows(self, sdp: LinearSDP) -> tuple[np.ndarray, np.ndarray]:
+        """Return ⟨A_r, ·⟩ of the feasible matrix for the rows of a program, and how far off they can be."""
+        at, rounding = np.zeros(len(sdp.b)), self.off * sizes_of_rows(sdp)
+        for share, part in self.parts:
+            found = sdp.rows_of(part)
+            at = at + share.middle * found
+            rounding = (
+                rounding + share.magnitude * _rounding_of_rows(sdp, part) + (share.radius + gamma(8)) * abs(found)
+            )
+        return at, rounding * (1 + gamma(16))
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,13 +122,14 @@ class Face:
         value = dot(sdp.b, y) + Ball(0.0, self._rounding_of_sides(y)) + sdp.offset
         margin = Ball(least.margin) + self._rounding_of_slack(y)
         lowest = (Ball(least.value) - margin).lower
-        deficit, is_proven = min(0.0, lowest), not least.basis
+        is_exact = self.lift is None or self.lift.face.is_exact  # a rounded P is not that of the feasible matrices
+        deficit, is_proven = min(0.0, lowest), not least.basis and is_exact
         if not np.isfinite(value.lower):
             return Bound(None, f"the multipliers are too large{where}")
         if deficit == 0:
             basis = f"dual value{where}, slack positive definite{least.basis}"
             return Bound(value.lower, basis, value.radius, is_proven)
-        trace = sdp.trace_bound()
+        trace = self._trace
         if not np.isfinite(deficit):
             return Bound(None, f"the slack has the eigenvalue {least.value:.1e}{where}, and rounding leaves no bound")
         if trace is None:
@@ -115,6 +157,17 @@ class Face:
         return Bound(value.lower, basis, value.radius, is_proven)
 
     @cached_property
+    def _trace(self) -> float | None:
+        """A bound on the trace over the points that costs or rows mention; elsewhere the slack is exactly zero."""
+        sdp = self.sdp
+        costs = np.unique(np.concatenate(sdp.C.nonzero()))
+        used = np.union1d(costs, sdp.constrained_points)
+        if len(used) == sdp.n or not len(used):
+            return sdp.trace_bound()
+        rows = tuple(on_points(g, sdp.n, used) for g in sdp.rows)
+        return replace(sdp, C=sp.csr_array((len(used), len(used))), rows=rows).trace_bound()
+
+    @cached_property
     def dual_interior(self) -> tuple[np.ndarray, float] | None:
         """Multipliers whose slack on blocks is positive definite, and a lower bound on its eigenvalues."""
         y = strictly_dual_feasible(self.sdp)
@@ -127,9 +180,8 @@ class Face:
         """Return how much rounding can change bᵀy on blocks: right-hand sides were divided there."""
         if self.lift is None:
             return 0.0
-        kept, first = np.unique(self.lift.row_map, return_index=True)
-        factors = np.ones(len(y))
-        factors[kept[kept >= 0]] = self.lift.factors[first[kept >= 0]]
+        merging = self.lift.face.merging
+        factors = merging.factors[merging.first]
         divided = abs(np.frexp(factors)[0]) != 0.5  # powers of two divide exactly
         return gamma(2) * dot(abs(self.sdp.b[divided]), abs(y[divided])).upper
 
@@ -142,8 +194,9 @@ class Face:
         of_given = abs(y if self.lift is None else self.lift.spread(y))
         sizes = _absolute(given).adjoint(of_given)
         summed = np.asarray(sizes.sum(axis=1)).ravel()
-        if self.lift is not None:
-            summed = np.bincount(self.lift.blocks, summed, self.sdp.n)
+        if self.lift is not None:  # the rows of |P|ᵀ(…)|P|, which are sums over all points that a block stands for
+            P = abs(self.lift.P)
+            summed = P.T @ np.asarray(sizes @ (P @ np.ones(self.sdp.n))).ravel()
         summed = summed + np.asarray(abs(self.sdp.C).sum(axis=1)).ravel()
         terms = np.unique(self.sdp.A.indices, return_counts=True)[1].max(initial=0) + terms_per_row(given.A) + 8
         share = gamma(2 * terms + 2 * self.seed.n) if self.lift is not None else gamma(2 * terms)
@@ -153,14 +206,23 @@ class Face:
 
     def upper_bound(self, K: Matrix) -> Bound:
         """Return the value of an exactly feasible point near K, rounded up; None if this construction fails."""
+        found = self.feasible_point(K)
+        if found is None:
+            return Bound(None)
+        added = Ball(self.cost_rounding) * max(0.0, found.trace.upper) + Ball(norm_above(self.sdp.C)) * found.off
+        moved = found.product(self.sdp.C) + self.sdp.offset
+        return Bound((moved + added).upper, "", (added + moved.radius).upper, found.is_proven)
+
+    def feasible_point(self, K: Matrix) -> FeasiblePoint | None:
+        """Return an exactly feasible point near K, on blocks; None if this construction fails."""
         sdp = self.sdp
         if not len(sdp.b):
-            return Bound(None)
+            return None
         near = self.point(K)
         at = sdp.rows_of(near)
         interior, v = sdp.interior_point, sdp.onto_equations(at - sdp.b)
         if interior is None or v is None:
-            return Bound(None)
+            return None
         correction = sdp.adjoint(-v)
         at, inside = at + sdp.rows_of(correction), sdp.rows_of(interior)
         rounding = sum(_rounding_of_rows(sdp, matrix) for matrix in (near, correction, interior))
@@ -169,30 +231,16 @@ class Face:
         off, is_proven = self._distance_to_equations(abs(at - sdp.b) + abs(inside - sdp.b) + rounding)
         lack = self._lack_of_definiteness(near, correction) + 2 * off
         slack = rounding + off * self._sizes_of_rows
-        share = max(lack / (lack + sdp.room), sdp.share_for_inequalities(at + slack, inside + slack))
+        # A little more than needed, so that the inequalities hold after rounding, too.
+        share = max(lack / (lack + sdp.room), (1 + 1e-6) * sdp.share_for_inequalities(at + slack, inside + slack))
         if not share <= 0.5 or not lack < np.inf:  # an inequality that the interior point only touches, or a bad answer
-            return self._blunt_upper_bound(share, inside + slack, interior, off, is_proven)
+            holds = share <= 1 and (inside + slack <= sdp.b)[sdp.is_inequality].all() and off <= sdp.room
+            return FeasiblePoint(((Ball(1.0), interior),), off, is_proven) if holds else None
         mixed = (1 - share) * at + share * inside + slack
         if not (mixed <= sdp.b)[sdp.is_inequality].all():
-            return Bound(None)
-        rest, part = 1 - Ball(share), Ball(share)
-        trace = rest * (total(diagonal(near)) + float(correction.trace())) + part * float(interior.trace())
-        trace = trace + Ball(0.0, gamma(4 * sdp.n + 8) * abs(trace.middle) + np.sqrt(sdp.n) * off)
-        moved = rest * (inner_product(sdp.C, near) + inner_product(sdp.C, correction))
-        moved = moved + part * inner_product(sdp.C, interior) + sdp.offset
-        added = Ball(self.cost_rounding) * max(0.0, trace.upper) + Ball(norm_above(sdp.C)) * off
-        return Bound((moved + added).upper, "", (added + moved.radius).upper, is_proven)
-
-    def _blunt_upper_bound(
-        self, share: float, inside: np.ndarray, interior: sp.csr_array, off: float, is_proven: bool
-    ) -> Bound:
-        """Return the value of the interior point itself, where an answer is too far off to be mixed with it."""
-        sdp = self.sdp
-        if not share <= 1 or not (inside <= sdp.b)[sdp.is_inequality].all() or not off <= sdp.room:
-            return Bound(None)
-        added = Ball(self.cost_rounding) * (total(interior.diagonal()).upper + np.sqrt(sdp.n) * off)
-        moved, added = inner_product(sdp.C, interior) + sdp.offset, added + Ball(norm_above(sdp.C)) * off
-        return Bound((moved + added).upper, "", (added + moved.radius).upper, is_proven)
+            return None
+        rest = 1 - Ball(share)
+        return FeasiblePoint(((rest, near), (rest, correction), (Ball(share), interior)), off, is_proven)
 
     def _lack_of_definiteness(self, near: Matrix, correction: sp.csr_array) -> float:
         """Return how far below zero the eigenvalues of the corrected point can be."""
@@ -227,17 +275,16 @@ class Face:
         """Whether equations that were dropped on blocks as repeated ones are exactly that, not only up to rounding."""
         if self.lift is None:
             return True
-        seed, equations = self.lift.original, ~self.lift.original.is_inequality
-        kept = self.lift.row_map >= 0
-        sides = np.zeros(len(seed.b))
-        sides[kept] = self.lift.factors[kept] * self.lift.contracted.b[self.lift.row_map[kept]]
-        return bool((sides == seed.b)[equations].all())
+        seed, merging = self.lift.original, self.lift.face.merging
+        kept, sides = merging.row_map >= 0, np.zeros(len(seed.b))
+        sides[kept] = merging.factors[kept] * self.lift.contracted.b[merging.row_map[kept]]
+        implied = seed.is_inequality & ~merging.kept
+        same = np.where(implied, sides <= seed.b, (sides == seed.b) | seed.is_inequality)
+        return bool(same.all()) and self.lift.face.is_exact
 
     @cached_property
     def _sizes_of_rows(self) -> np.ndarray:
-        """The Frobenius norms of the rows, rounded up."""
-        squares = np.bincount(self.sdp.A.tocoo().row, self.sdp.A.data**2, len(self.sdp.b))
-        return np.sqrt(squares) * (1 + gamma(2 * terms_per_row(self.sdp.A) + 8)) + 1e-160
+        return sizes_of_rows(self.sdp)
 
     @cached_property
     def cost_rounding(self) -> float:
@@ -249,7 +296,7 @@ class Face:
         if self.sdp is self.original:
             return 0.0
         ones = np.ones(self.sdp.n)
-        spread = ones if self.lift is None else ones[self.lift.blocks]
+        spread = ones if self.lift is None else abs(self.lift.P) @ ones
         terms = terms_per_row(self.original.C) + self.original.n + 8
         if self.seed is not self.original:
             summed = _sizes_of_terms(self.original.extension, spread)
@@ -257,7 +304,7 @@ class Face:
             summed = abs(self.original.C) @ spread
         share = gamma(3 * terms)
         if self.lift is not None:
-            summed = np.bincount(self.lift.blocks, summed, self.sdp.n)
+            summed = abs(self.lift.P).T @ summed
             share += CANCELLED * float(np.sqrt(self.seed.n))
         return share * float(summed.max())
 
@@ -274,9 +321,16 @@ class Face:
         Q, unknown = extension.matrix, extension.unknown
         rounding = gamma(2 * terms_per_row(C) + 4) * row_sums_above(C) * norm_above(Q)
         norm = Ball(norm_above(self.original.C[unknown] @ Q)) + rounding
-        together = 1 if self.lift is None else int(np.bincount(self.lift.blocks).max())
-        rest = norm * norm * extension.inverse_norm() * float(together)
+        rest = norm * norm * extension.inverse_norm() * self._stretch
         return rest.upper
+
+    @property
+    def _stretch(self) -> float:
+        """A bound on the square of the spectral norm of P."""
+        if self.lift is None:
+            return 1.0
+        P = abs(self.lift.P)
+        return float(P.sum(axis=0).max(initial=1.0) * P.sum(axis=1).max(initial=1.0)) * (1 + gamma(2 * self.seed.n))
 
     def sensitivity(self, K: Matrix, y: np.ndarray, value: float) -> float:
         """Return what the violations of K are worth according to the multipliers."""
@@ -304,11 +358,10 @@ class Face:
     def point(self, K: Matrix) -> Matrix:
         """Return a matrix on the constrained points, averaged over blocks; a matrix of low rank stays a product."""
         kept = np.arange(K.shape[0]) if self.seed is self.original else self.original.constrained_points
-        blocks = np.arange(len(kept)) if self.lift is None else self.lift.blocks
-        if len(blocks) == K.shape[0] == self.sdp.n and isinstance(K, np.ndarray):
+        if len(kept) == K.shape[0] == self.sdp.n and isinstance(K, np.ndarray):
             return K
-        average = sp.csr_array((1 / np.bincount(blocks)[blocks], (blocks, kept)), shape=(self.sdp.n, K.shape[0]))
-        averaged = congruent(average, K)
+        select = sp.csr_array((np.ones(len(kept)), (np.arange(len(kept)), kept)), shape=(len(kept), K.shape[0]))
+        averaged = congruent(select if self.lift is None else sp.csr_array(self.lift.face.inverse @ select), K)
         return averaged if averaged.is_thin else averaged.toarray()
 
     def multipliers(self, y: np.ndarray) -> np.ndarray:
@@ -320,13 +373,24 @@ def _absolute(sdp: LinearSDP) -> LinearSDP:
     return replace(sdp, rows=tuple(replace(g, A=abs(g.A)) for g in sdp.rows))
 
 
+def sizes_of_rows(sdp: LinearSDP) -> np.ndarray:
+    """Return the Frobenius norms of the rows, rounded up."""
+    squares = np.bincount(sdp.A.tocoo().row, sdp.A.data**2, len(sdp.b))
+    return np.sqrt(squares) * (1 + gamma(2 * terms_per_row(sdp.A) + 8)) + 1e-160
+
+
+def _diagonal(matrix: Any) -> np.ndarray:
+    return matrix.diagonal() if sp.issparse(matrix) else diagonal(matrix)
+
+
 def _rounding_of_rows(sdp: LinearSDP, K: Matrix | sp.csr_array) -> np.ndarray:
     """Return bounds on the rounding errors of ``sdp.rows_of(K)``."""
     part, width = sdp.A.tocoo(), 0
     if isinstance(K, Congruence):
         K, width = Congruence(abs(K.T), abs(K.M)), K.M.shape[0]
     sizes = abs(part.data) * abs(entries(K, part.col // sdp.n, part.col % sdp.n))
-    return gamma(2 * (terms_per_row(sdp.A) + 2 * width) + 8) * np.bincount(part.row, sizes, len(sdp.b))
+    share = gamma(2 * (int(sdp.additions.max(initial=0)) + 2 * width) + 8)
+    return share * np.bincount(part.row, sizes, len(sdp.b)) * (1 + gamma(2 * terms_per_row(sdp.A)))
 
 
 def _sizes_of_terms(extension: HarmonicExtension, spread: np.ndarray) -> np.ndarray:

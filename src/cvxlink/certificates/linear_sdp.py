@@ -40,10 +40,16 @@ from ..numerics.threads import threads_for
 from ..programs.linear_sdp import LinearSDP
 from .certificate import Certificate
 from .face import Bound, Face
+from .scales import LEAST, row_sizes
 
 
 def certify_linear_sdp(
-    sdp: LinearSDP, K: Matrix, duals: Mapping[str, Any], value: float, violations: dict[str, float]
+    sdp: LinearSDP,
+    K: Matrix,
+    duals: Mapping[str, Any],
+    value: float,
+    violations: dict[str, float],
+    relative: dict[str, float] | None = None,
 ) -> Certificate:
     """Certify a point of a linear semidefinite program, given its declared value and violations.
 
@@ -51,16 +57,28 @@ def certify_linear_sdp(
     """
     face = Face.of(sdp)
     with threads_for(face.seed.n):
-        return _proven(face, K, duals, value, violations)
+        return _proven(face, K, duals, value, dict(violations), dict(relative or {}))
 
 
-def _proven(face: Face, K: Matrix, duals: Mapping[str, Any], value: float, violations: dict[str, float]) -> Certificate:
+def _proven(
+    face: Face,
+    K: Matrix,
+    duals: Mapping[str, Any],
+    value: float,
+    violations: dict[str, float],
+    relative: dict[str, float],
+) -> Certificate:
     sdp = face.original
+    eigenvalue, diagonals = least_eigenvalue(K)[0], abs(diagonal(K))
+    # The largest entry of a semidefinite matrix is on its diagonal.
+    scale = float(abs(K).max()) if isinstance(K, np.ndarray) else float(diagonals.max())
     # CVXPY evaluates some expressions with shapes other than those it compiles, so the rows are always checked.
+    sizes = {rows.name: row_sizes(rows, diagonals, scale) for rows in sdp.rows}
     for name, residual in sdp.split(sdp.residual(K)).items():
         violations[name] = max(violations.get(name, 0.0), float(abs(residual).max(initial=0.0)))
-    eigenvalue = least_eigenvalue(K)[0]
+        relative[name] = max(relative.get(name, 0.0), float((abs(residual) / sizes[name]).max(initial=0.0)))
     violations[sdp.cone] = max(violations.get(sdp.cone, 0.0), -eigenvalue, 0.0)
+    relative[sdp.cone] = max(relative.get(sdp.cone, 0.0), max(-eigenvalue, 0.0) / max(scale, LEAST))
     upper, lower = face.upper_bound(K), Bound(None, "there are no multipliers")
     dimacs, sensitivity = None, None
     y = _multipliers(sdp, duals)
@@ -77,8 +95,6 @@ def _proven(face: Face, K: Matrix, duals: Mapping[str, Any], value: float, viola
     # the original ones, which rounding comes near.
     left, given = _largest(face.sdp.C), _largest(sdp.C)
     cost_scale = min(1.0, max(left, 1e-6 * given) if left > 1e-12 * given else given or 1.0)
-    # The largest entry of a semidefinite matrix is on its diagonal.
-    scale = float(abs(K).max()) if isinstance(K, np.ndarray) else float(abs(diagonal(K)).max())
     exact = inner_product(sdp.C, K) + sdp.offset
     off = (exact - value).magnitude
     return Certificate(
@@ -94,6 +110,7 @@ def _proven(face: Face, K: Matrix, duals: Mapping[str, Any], value: float, viola
         sensitivity,
         rounding=float(np.max([off, lower.rounding, upper.rounding])),
         rounding_is_proven=lower.is_proven and upper.is_proven,
+        relative_violations=relative,
     )
 
 

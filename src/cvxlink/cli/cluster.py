@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -32,6 +33,7 @@ from ..methods.table import method
 from ..model.tables import same_name
 from ..plotting.canvas import matplotlib
 from ..plotting.overview import drawn_overview, save
+from .own_methods import errors_of, formulation_called, is_own
 from .streams import require_end
 from .terminal import Stages
 from .wording import TO_BE_WARNED_OF, inaccuracy, sentence
@@ -84,14 +86,19 @@ class MethodChoices:
     random_state: int = 0
 
     def __post_init__(self) -> None:
-        if same_name(self.method, METHODS) is None:
+        if self.own is None and same_name(self.method, METHODS) is None:
             known = ", ".join(METHODS)
             problem = f"there is no method {self.method!r}; there are {known}; `cvxlink methods` describes them"
             raise InvalidInput(problem, "method")
 
+    @cached_property
+    def own(self) -> type[Problem] | None:
+        """The formulation of one's own that ``module:Class`` names; None for a method by its name."""
+        return formulation_called(self.method) if is_own(self.method) else None
+
     def estimator(self) -> ConstrainedClustering:
         """Return the estimator, unfitted."""
-        return ConstrainedClustering(**asdict(self))
+        return ConstrainedClustering(**{**asdict(self), "method": self.own or self.method})
 
 
 @dataclass(frozen=True, eq=False)
@@ -234,7 +241,7 @@ def explain(data_choices: DataChoices, choices: MethodChoices, stages: Stages) -
     stages.begin("reading")
     data = PointsAndLinks.read(data_choices)
     stages.begin("graph and program")
-    with _recorded_warnings(data.points) as said:
+    with _recorded_warnings(data.points) as said, errors_of(choices.own):
         problem, plan = _planned(data, choices)
     return Explanation(data, problem, plan, said)
 
@@ -242,7 +249,9 @@ def explain(data_choices: DataChoices, choices: MethodChoices, stages: Stages) -
 def _planned(data: PointsAndLinks, choices: MethodChoices) -> tuple[Problem, Plan]:
     """Return the problem that would be solved, and the plan for it."""
     problem = choices.estimator().declare(data.X, data.file.labels, links=data.links)
-    if type(problem) is not method(choices.method).formulation:  # without links and labels it was replaced
+    if (
+        type(problem) is not method(choices.own or choices.method).formulation
+    ):  # without links and labels it was replaced
         return problem, problem.explain()
     with _forms_told_from_routes(data, choices):
         return problem, problem.explain(choices.solver, choices.form, route=choices.route)
@@ -251,7 +260,8 @@ def _planned(data: PointsAndLinks, choices: MethodChoices) -> tuple[Problem, Pla
 def _fitted(data: PointsAndLinks, choices: MethodChoices, stages: Stages) -> tuple[ConstrainedClustering, list[str]]:
     """Return the fitted estimator, and the warnings."""
     stages.begin("graph, solving and clustering")
-    with _recorded_warnings(data.points) as said, _forms_told_from_routes(data, choices):
+    told = _forms_told_from_routes(data, choices)
+    with _recorded_warnings(data.points) as said, errors_of(choices.own), told:
         progress = stages.step if stages.are_shown else None
         estimator = choices.estimator().fit(data.X, data.file.labels, links=data.links, progress=progress)
     if estimator.solution_.status in TO_BE_WARNED_OF:

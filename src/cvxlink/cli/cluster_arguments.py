@@ -94,7 +94,12 @@ Standardize = Annotated[
     ),
 ]
 MethodName = Annotated[
-    str, typer.Option("--method", help="A method that `cvxlink methods` lists.", rich_help_panel=METHOD)
+    str,
+    typer.Option(
+        "--method",
+        help="A method that `cvxlink methods` lists, or your own class: module:Class. Its module is run.",
+        rich_help_panel=METHOD,
+    ),
 ]
 Clusters = Annotated[
     int | None,

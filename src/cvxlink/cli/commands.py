@@ -145,13 +145,19 @@ def bring_back(
     clusters: Annotated[
         int | None, typer.Option(min=1, max=cluster_arguments.MOST, help="Cluster, and print the labels.")
     ] = None,
+    method: Annotated[
+        str | None, typer.Option(help="Your own class, module:Class, if the problem is one. Its module is run.")
+    ] = None,
 ) -> None:
     """Lift and certify a result that was computed elsewhere."""
     from ..engine.exchange import bring_back
+    from .own_methods import formulation_called
 
     with errors_in_one_sentence():
         for path in (program, result):
             require_end(path)
+        if method is not None:
+            formulation_called(method)  # which loads it; files cannot
         solution = bring_back(program, result, strict=False)
         say(str(solution), to_errors=False)
         code = exit_code_of(solution)

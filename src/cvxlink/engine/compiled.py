@@ -2,6 +2,9 @@
 
 CVXPY then only updates the parameters in the compiled matrices (Agrawal, Amos, Barratt, Boyd, Diamond & Kolter 2019,
 "disciplined parametrized programming"), and a solver with warm start begins at its last answer.
+
+Where reductions or the dual make a linear or conic program smaller, that smaller program is compiled. Its reductions
+are computed anew for each solve, which is fast; see :mod:`cvxlink.programs.parametrised`.
 """
 
 from __future__ import annotations
@@ -13,48 +16,53 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 
-from ..errors import FormUnavailable, InvalidInput
+from ..errors import FormUnavailable, InvalidInput, ReductionRefused
+from ..model.declared import Declaration
 from ..numerics.checks import as_flag
+from ..programs.parametrised import Parametrised
 from ..solvers.catalogue import choose_solver, needs_process, require_solver, solver_options
 from ..solvers.isolation import Limits
 from ..solvers.through_cvxpy import run_declaration
 from .formulation import Formulation, checked_program
 from .options import Options
-from .plan import Plan
+from .plan import Plan, forms_of, make_plan
 from .solution import Solution
 from .solve import finished
 
 
 class Prepared:
-    """A problem whose program is compiled once; see :meth:`cvxlink.Problem.prepare`."""
+    """A problem whose program is compiled once; see :meth:`cvxlink.Problem.prepare`. Print it to see what is compiled.
+
+    Attributes
+    ----------
+    problem : Problem
+        The problem with its original numbers.
+    plan : Plan
+        The reductions, the form that is compiled, and the solver.
+    """
 
     def __init__(self, problem: Formulation, options: Options) -> None:
-        name = type(problem).__name__
         if not problem.adjustable:
             raise FormUnavailable(
-                f"{name} has no numbers that can change in a compiled program; make a new problem instead"
+                f"{problem.called} has no numbers that can change in a compiled program; make a new problem instead"
             )
         self.problem, self.accuracy = problem, options.accuracy
-        solver = options.solver
-        self.solver, self.why = (
-            (require_solver(solver), "as requested") if solver else choose_solver(checked_program(problem))
-        )
+        solver = options.solver and require_solver(options.solver)
+        self._compiled: _AsDeclared | _AsReduced
+        try:
+            self._compiled = _AsReduced(problem, solver)
+        except (FormUnavailable, ReductionRefused):
+            self._compiled = _AsDeclared(problem, solver)
+        self.plan = self._compiled.plan
+        assert self.plan.solver is not None
+        self.solver = self.plan.solver
         self.options = solver_options(self.solver, options.accuracy, None, options.solver_options or {})
-        self._parameters: dict[str, cp.Parameter] = {}
-        template = copy.copy(problem)
-        object.__setattr__(template, "_stand_in", self._stand_in)
-        self._declaration = template.declaration
-        self._compiled = self._declaration.to_cvxpy()
-        assert self._compiled.is_dpp()
 
-    def _stand_in(self, name: str, value: Any) -> Any:
-        """Return the CVXPY parameter that stands for one or more numbers of the formulation."""
-        if not np.size(value):  # for example, no links
-            return value
-        if name not in self._parameters:
-            positive = bool(np.min(value) >= 0)
-            self._parameters[name] = cp.Parameter(np.shape(value), nonneg=positive, name=name, value=value)
-        return self._parameters[name]
+    def __str__(self) -> str:
+        what = f"{', '.join(self.problem.adjustable)} can change without compiling again"
+        return f"{self.plan}\n{what}"
+
+    __repr__ = __str__
 
     def solve(self, strict: bool = True, verbose: bool = False, **changes: Any) -> Solution:
         """Solve with other values for fields of the problem; fields that are not given keep their original values."""
@@ -66,17 +74,91 @@ class Prepared:
                     f"other changes make a new problem",
                     field,
                 )
-        problem = replace(self.problem, **changes)  # type: ignore[type-var]
-        for name, parameter in self._parameters.items():
-            value = getattr(problem, name)
+        problem = self.problem.changed(**changes)
+        plan, declaration, compiled = self._compiled.planned_for(problem, next(iter(changes), None))
+        told, isolated = {**self.options, "warm_start": True}, needs_process(self.solver)
+        attempt = run_declaration(declaration, self.solver, told, Limits(), isolated, verbose, compiled)
+        return finished(plan, attempt, self.accuracy, dict(self.options), strict=strict)
+
+
+class _AsDeclared:
+    """The program as declared, with parameters where the formulation reads its numbers."""
+
+    def __init__(self, problem: Formulation, solver: str | None) -> None:
+        self.solver, self.why = (solver, "as requested") if solver else choose_solver(checked_program(problem))
+        self.parameters: dict[str, cp.Parameter] = {}
+        template = copy.copy(problem)
+        object.__setattr__(template, "_stand_in", self._stand_in)
+        self.declaration = template.declaration
+        self.compiled = self.declaration.to_cvxpy()
+        if not self.compiled.is_dpp():
+            raise FormUnavailable(
+                f"{problem.called} does not use its numbers in a way that CVXPY can compile once (they must be factors "
+                f"or sides, see CVXPY's rules for parameters); make a new problem instead"
+            )
+        self.plan = self._plan(problem)
+
+    def _plan(self, problem: Formulation) -> Plan:
+        why = f"{self.why}; compiled once"
+        return Plan(problem, (), checked_program(problem), why, form=problem.about.form, solver=self.solver)
+
+    def _stand_in(self, name: str, value: Any) -> Any:
+        """Return the CVXPY parameter that stands for one or more numbers of the formulation."""
+        if not np.size(value):  # for example, no links
+            return value
+        if name not in self.parameters:
+            positive = bool(np.min(value) >= 0)
+            self.parameters[name] = cp.Parameter(np.shape(value), nonneg=positive, name=name, value=value)
+        return self.parameters[name]
+
+    def planned_for(self, problem: Formulation, field: str | None) -> tuple[Plan, Declaration, cp.Problem]:
+        """Set the parameters to the numbers of a problem; return what to run."""
+        for name, parameter in self.parameters.items():
+            value = problem.parameter(name)
             if np.shape(value) != parameter.shape:
                 raise InvalidInput(
                     f"these values change the shape of the program, not just its numbers ({name}); make a new problem",
-                    next(iter(changes), None),
+                    field,
+                )
+            if parameter.attributes["nonneg"] and np.min(value) < 0:
+                raise InvalidInput(
+                    f"{name} must not be negative in this compiled program, as it was not when it was prepared; make a "
+                    f"new problem",
+                    field,
                 )
             parameter.value = value
-        told, isolated = {**self.options, "warm_start": True}, needs_process(self.solver)
-        attempt = run_declaration(self._declaration, self.solver, told, Limits(), isolated, verbose, self._compiled)
-        why = f"{self.why}; compiled once"
-        plan = Plan(problem, (), checked_program(problem), why, form=problem.about.form, solver=self.solver)
-        return finished(plan, attempt, self.accuracy, dict(self.options), strict=strict)
+        return self._plan(problem), self.declaration, self.compiled
+
+
+class _AsReduced:
+    """The program after its reductions, with parameters for all its costs and offsets."""
+
+    def __init__(self, problem: Formulation, solver: str | None) -> None:
+        planned = _dual_or_reduced(problem, solver)
+        if all(step.lift is None for step in planned.steps):
+            raise ReductionRefused("no reduction applies")
+        assert planned.solver is not None
+        self.options = Options(solver=planned.solver, form=planned.form)
+        self.why, self.form = planned.why, planned.form
+        self.parametrised = Parametrised.of(planned.program.declaration)
+        self.plan = replace(planned, why=f"{self.why}; compiled once")
+
+    def planned_for(self, problem: Formulation, field: str | None) -> tuple[Plan, Declaration, cp.Problem]:
+        """Reduce a problem, and set the parameters to what is left of its numbers; compile again if that is not all."""
+        planned, how = make_plan(problem, self.options), "compiled once"
+        if not self.parametrised.takes(planned.program.declaration):
+            self.parametrised, how = Parametrised.of(planned.program.declaration), "compiled again for these numbers"
+        plan = replace(planned, why=f"{self.why}; {how}")
+        return plan, self.parametrised.declaration, self.parametrised.compiled
+
+
+def _dual_or_reduced(problem: Formulation, solver: str | None) -> Plan:
+    """Return the plan for a solver: the dual where it is much smaller, as in a solve, otherwise the declared form."""
+    if solver is not None:
+        return make_plan(problem, Options(solver=solver))
+    with_dual = problem.convex and "dual" in forms_of(problem)
+    if with_dual:
+        planned = make_plan(problem, Options(form="dual"))
+        if planned.program.sizes.unknowns <= checked_program(problem).sizes.unknowns / 2:
+            return planned
+    return make_plan(problem, Options(form=problem.about.form))

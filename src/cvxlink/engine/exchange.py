@@ -7,7 +7,7 @@ JSON and arrays. A result computed anywhere can then be brought back as a :class
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +21,10 @@ from ..errors import InfeasibleProblem, InvalidFile, InvalidInput, SolverUnavail
 from ..numerics.arguments import as_instance, as_path, shown
 from ..numerics.checks import as_flag
 from ..programs.status import DEFAULT_ACCURACY
-from ..solvers.executables import ELIMINATED, ConeProgramSolver, unpacked
+from ..solvers.executables import ELIMINATED, ConeProgramSolver, FileOfCones, unpacked
 from ..solvers.files.cbf import write_cbf
-from ..solvers.files.cone_program import ConeProgram, Eliminated
+from ..solvers.files.cone_program import Eliminated
+from ..solvers.files.outcome import Outcome, off_by, outcome_of
 from ..solvers.files.sdpa import Result, read_result, write_sdpa
 from ..solvers.through_cvxpy import LARGEST_SQUARE, RawResult, interpreted, order_of_quadratic_terms
 from .formulation import Formulation
@@ -33,6 +34,8 @@ from .solution import Solution
 from .solve import finished
 from .stored_problem import restored, stored
 
+# What CVXPY compiles to for each format; the first holds inequalities and matrices only.
+COMPILERS = {".dat-s": ConeProgramSolver, ".cbf": FileOfCones}
 WRITERS = {".dat-s": write_sdpa, ".cbf": write_cbf}
 # The header of a .lift, and what its entries are; docs/api/files.rst describes the format.
 FORMAT, VERSION, HEADER = "cvxlink lift", 1, "header"
@@ -43,8 +46,6 @@ KEYS: dict[str, Any] = {
     "problem": dict | None,
 }
 PICKLED = b"\x80"  # the first byte of a pickle, which the first versions wrote
-# A result that violates the program by more than this belongs to another program.
-FITS = 1e-2
 
 
 def export(
@@ -58,7 +59,7 @@ def export(
     )
     suffix = format_of(path)
     content, arrays = stored(problem) if store_problem else (None, {})
-    compiled = _Compiled.of(problem, form, presolve)
+    compiled = _Compiled.of(problem, form, presolve, COMPILERS[suffix])
     header = {
         "format": FORMAT,
         "version": VERSION,
@@ -91,7 +92,9 @@ def bring_back(
         read; nothing in either is run as code.
     result : path
         In the format of CSDP and DSDP (x in the first line, then lines "matrix block i j value" with X as matrix 1 and
-        Y as matrix 2) or in that of SDPA.
+        Y as matrix 2) or in that of SDPA, which also says how the run ended. Whatever a file says, the certificate
+        decides: an answer is OPTIMAL only with a bound that proves it, and a program INFEASIBLE or UNBOUNDED only with
+        a proof.
     accuracy, strict
         As in :meth:`cvxlink.Problem.solve`.
     problem : Problem, optional
@@ -100,16 +103,20 @@ def bring_back(
     """
     path, result = as_path(program, "program"), as_path(result, "result")
     accuracy, strict = as_accuracy(accuracy), as_flag(strict, "strict")
-    format_of(path, "program")
+    compiler = COMPILERS[format_of(path, "program")]
     if problem is not None:
         as_instance(problem, Formulation, "problem", "the problem that was exported")
-    compiled = _compiled_again(_lift(path), problem)
+    compiled = _compiled_again(_lift(path), problem, compiler)
+    if compiled.eliminated.program.others:
+        raise InvalidFile(
+            f"{path.name} has second-order, exponential or power cones, and no results for these are read; "
+            f"export the problem as .dat-s if its form goes into one"
+        )
     found = read_result(result, compiled.eliminated.program)
-    _require_fit(found, compiled.eliminated.program, result)
     return compiled.solution(found, result, accuracy, strict)
 
 
-def _compiled_again(lift: Path, problem: Formulation | None) -> _Compiled:
+def _compiled_again(lift: Path, problem: Formulation | None, compiler: type[ConeProgramSolver]) -> _Compiled:
     """Return the program of a stored problem, or of the problem that is given; raise if it is not the exported one."""
     header, arrays = _header_of(lift)
     form, presolve, stored_here = header["form"], header["presolve"], problem is None
@@ -121,7 +128,7 @@ def _compiled_again(lift: Path, problem: Formulation | None) -> _Compiled:
         except InvalidFile as error:
             raise InvalidFile(f"{lift}: {error}") from error
     try:
-        compiled = _Compiled.of(problem, form, presolve)
+        compiled = _Compiled.of(problem, form, presolve, compiler)
     except Exception as error:  # what a file makes of a formulation may be nothing it expects
         if not stored_here:
             raise
@@ -186,24 +193,25 @@ class _Compiled:
     eliminated: Eliminated
 
     @classmethod
-    def of(cls, problem: Formulation, form: str | None, presolve: bool) -> _Compiled:
+    def of(cls, problem: Formulation, form: str | None, presolve: bool, compiler: type[ConeProgramSolver]) -> _Compiled:
         # Any solver will do, since the program is the same for all.
         plan = make_plan(problem, Options("CLARABEL", form, presolve))
         declaration = plan.program.declaration
         compiled = declaration.to_cvxpy()
-        order = order_of_quadratic_terms(compiled)
+        order = 0 if compiler is FileOfCones else order_of_quadratic_terms(compiled)
         if order > LARGEST_SQUARE:
             name = type(problem).__name__
             raise SolverUnavailable(
                 f"{name} has a quadratic term that would become a dense block of order {order} in a semidefinite "
-                f"program (at most {LARGEST_SQUARE}); use fewer points"
+                f"program (at most {LARGEST_SQUARE}); use fewer points, or write a .cbf, which holds second-order cones"
             )
         try:
-            data, chain, inverse = compiled.get_problem_data(solver=ConeProgramSolver())
+            data, chain, inverse = compiled.get_problem_data(solver=compiler())
         except cp.error.SolverError as error:
             name = type(problem).__name__
             raise SolverUnavailable(
-                f"{name} in the form {plan.form!r} does not go into a file of semidefinite programs: {error}"
+                f"{name} in the form {plan.form!r} does not go into a file of semidefinite programs; a .cbf may "
+                f"hold it: {error}"
             ) from error
         if data[ELIMINATED] is None:
             raise InfeasibleProblem(f"the equations of {type(problem).__name__} contradict one another")
@@ -218,23 +226,31 @@ class _Compiled:
         return found.hexdigest()
 
     def solution(self, result: Result, path: Path, accuracy: float | None, strict: bool) -> Solution:
-        raw = RawResult(status=cp.OPTIMAL)
-        self.problem.unpack_results(unpacked(self.eliminated, cp.OPTIMAL, result, {}), self.chain, self.inverse)
-        raw.read_point(self.declaration)
-        return finished(self.plan, interpreted(raw, path.name), accuracy, {}, strict=strict)
+        """Return what a result says of the problem; raise if it says nothing."""
+        program = self.eliminated.program
+        outcome = outcome_of(result, program)
+        if outcome is None:
+            raise InvalidFile(
+                f"{path.name} does not fit the program: it is off by {off_by(result, program):.1g}; it is cut short, "
+                f"from another program, or from a run that did not finish"
+            )
+        raw = RawResult(outcome.status, iterations=outcome.iterations, most_iterations=outcome.most_iterations)
+        if outcome.status in cp.settings.SOLUTION_PRESENT:
+            # The claim is kept in raw; CVXPY would warn about any other status.
+            self.problem.unpack_results(unpacked(self.eliminated, cp.OPTIMAL, result, {}), self.chain, self.inverse)
+            raw.read_point(self.declaration)
+        attempt = replace(interpreted(raw, path.name), reason=_said(path.name, outcome))
+        return finished(self.plan, attempt, accuracy, {}, strict=strict)
 
 
-def _require_fit(result: Result, program: ConeProgram, path: Path) -> None:
-    """Raise if a result violates the dual equations or the cones so much that it must belong to another program."""
-    off = float(abs(program.A.T @ result.Z - program.c).max(initial=0.0)) / (1 + float(abs(program.c).max(initial=0.0)))
-    slack = program.A @ result.x + program.b
-    size = 1 + float(abs(program.b).max(initial=0.0))
-    for values in (slack, result.Z):
-        off = max(off, -float(values[: program.linear].min(initial=0.0)) / size)
-        for k, order in enumerate(program.orders):
-            block = values[program.starts[k] : program.starts[k] + order**2].reshape(order, order)
-            off = max(off, -float(np.linalg.eigvalsh(block)[0]) / size)
-    if off > FITS:
-        raise InvalidFile(
-            f"{path.name} does not fit the program: it is off by {off:.1g}; it is cut short or from another program"
-        )
+def _said(name: str, outcome: Outcome) -> str:
+    """Return what a result file says of its run, in words."""
+    if outcome.words:
+        at_limit = outcome.iterations is not None and outcome.iterations >= outcome.most_iterations
+        when = f" after {outcome.iterations} iterations, as many as were allowed" if at_limit else ""
+        return f"{name} says {outcome.words!r}{when}"
+    kinds = {
+        cp.INFEASIBLE: "a direction in which the dual improves without end",
+        cp.UNBOUNDED: "a direction in which the objective improves without end",
+    }
+    return f"{name} holds {kinds.get(outcome.status, 'a point, and does not say how the run ended')}"

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, is_dataclass, replace
+from dataclasses import fields as fields_of
 from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 
-from ..errors import InvalidProblem
+from ..errors import InvalidInput, InvalidProblem
 from ..model.declared import Declared, as_values, declared_variables
 from ..numerics.arguments import as_choice, as_mapping
 from ..numerics.checks import as_count, as_labels
@@ -60,7 +62,7 @@ class Learnt:
 
     def get(self, name: str) -> Any:
         """Return a field, computed if it was given as a function."""
-        as_choice(name, "name", [field.name for field in fields(self)])
+        as_choice(name, "name", [field.name for field in fields_of(self)])
         value = getattr(self, name)
         return value() if callable(value) else value
 
@@ -117,6 +119,31 @@ class Formulation(Declared):
     def answer(self, values: Any) -> Arrays:
         """Return a point, checked to have a value of the right shape for each variable of the program."""
         return as_values(declared_variables(self), values, "values")
+
+    @property
+    def changeable(self) -> tuple[str, ...]:
+        """The names that :meth:`changed` takes: the fields of a dataclass, or the attributes of any other class."""
+        if is_dataclass(self):
+            return tuple(one.name for one in fields_of(self) if one.init)
+        return tuple(name for name in self.__getstate__() if not name.startswith("_"))
+
+    def changed(self, /, **fields: Any) -> Any:
+        """Return the same problem with other values for some of its fields: ``problem.changed(mu=0.3)``."""
+        for name in fields:
+            if name not in self.changeable:
+                has = f"it has {', '.join(self.changeable)}" if self.changeable else "it has none that are known"
+                raise InvalidInput(f"{self.called} has no field {name!r}; {has}", name)
+        return self._with_fields(fields)
+
+    def _with_fields(self, given: Mapping[str, Any]) -> Any:
+        if not given:
+            return self
+        if is_dataclass(self):
+            return replace(self, **given)
+        other = copy.copy(self)
+        for name, value in given.items():
+            setattr(other, name, value)
+        return other
 
     def point_of_clustering(self, labels: Any) -> dict[str, Any] | None:
         """Return a clustering as a point of the program, or None if that is not possible.

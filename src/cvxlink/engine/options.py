@@ -42,6 +42,10 @@ class Options:
         tolerances of the solver; None keeps the solver's own.
     solver_options : dict, optional
         Passed to the solver unchanged; they take precedence over ``accuracy``.
+    certify : "cheap", "full" or False
+        How much a proof may cost. "cheap": whatever can be read off the answer, and searches that together take no
+        longer than compiling and solving did. "full": searches as long as they need. False: only the violations are
+        computed, nothing is proven, and the status is UNPROVEN at best.
     time_limit : float, optional
         Seconds for the whole solve, from the reductions to the certificate. It runs in a child process, which is
         stopped whatever it is doing. An iterative route stops by itself after the step it is in and returns its best
@@ -77,6 +81,7 @@ class Options:
     route: str | None = None
     accuracy: float | None = DEFAULT_ACCURACY
     solver_options: Mapping[str, Any] | None = None
+    certify: str | bool = "cheap"
     time_limit: float | None = None
     memory_limit: float | str | None = None
     isolate: bool | None = None
@@ -105,6 +110,8 @@ class Options:
         for name in ("solver", "form", "route"):
             value = getattr(self, name)
             self._require(value is None or (isinstance(value, str) and value != ""), name, "a name or None")
+        chosen = self.certify is False or (isinstance(self.certify, str) and self.certify in ("cheap", "full"))
+        self._require(chosen, "certify", "'cheap', 'full' or False")
         require_random_state(self.random_state)
         self._require(self.progress is None or callable(self.progress), "progress", "a function that takes a Progress")
         if self.time_limit is not None:

@@ -3,30 +3,41 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cached_property
 from textwrap import wrap
 from typing import Any, NoReturn
 
 import cvxpy as cp
 
 from ..errors import FormUnavailable, InfeasibleProblem, InvalidInput, InvalidProblem, ReductionRefused
+from ..model.expressions import is_linear
 from ..model.tables import WIDTH
 from ..numerics.arguments import shown
 from ..programs.base import Program
 from ..programs.declared import SpecialProgram
-from ..reductions import Contraction, Dualisation, Elimination, Reduction, Scaling
+from ..programs.linear_sdp import LinearSDP
+from ..reductions import Contraction, Dualisation, Elimination, Negation, Reduction, Scaling
 from ..reductions.base import Lift, Values
-from ..solvers.catalogue import choose_solver, require_semidefinite, require_solver
+from ..solvers.capacity import fits, is_worth_telling, memory_in_words
+from ..solvers.catalogue import choose_solver, require_cones, require_solver
 from ..solvers.interior_point import InteriorPoint
 from ..solvers.low_rank import LowRank
 from ..solvers.route import Route
 from .formulation import Formulation, checked_program
+from .interior import missing_interior
 from .options import Options
 
 # The algorithms for linear semidefinite programs, in the order in which they are considered.
 GENERAL_ROUTES: tuple[Route, ...] = (LowRank(), InteriorPoint())
+# Those that also take convex functions of single numbers in the objective.
+SEPARABLE_ROUTES: tuple[Route, ...] = (LowRank(),)
+# Below this order none of these is chosen, so programs are not read for them.
+LEAST_SEPARABLE = min(route.least_order for route in SEPARABLE_ROUTES)
+# Up to this many unknowns, a matrix of order 30, Clarabel needs milliseconds.
+SMALL = 500
 # CVXPY writes down an entry for each pair of points; at order 9298 it needed more than 24 GB.
 LARGEST_FOR_CVXPY = 6000
 
@@ -80,17 +91,26 @@ class Plan:
     solver: str | None = None
     route: Route | None = None
     data: Any = None
+    is_explained: bool = False  # then what is printed also says whether there is an interior
+
+    @cached_property
+    def diagnosis(self) -> str:
+        """Which constraints leave the reduced program without a strictly feasible point; empty if there is one."""
+        reduced = [step for step in self.steps if not isinstance(step.reduction, Dualisation)]
+        program = next((step.after for step in reversed(reduced) if step.after is not None), None)
+        return missing_interior(program or checked_program(self.problem))
 
     def __str__(self) -> str:
         if self.route is None and self.solver is None:
-            return f"{type(self.problem).__name__}: {self.why}"
-        lines = [f"{type(self.problem).__name__}: {self.problem.program.sizes}"]
+            return f"{self.problem.called}: {self.why}"
+        lines = [f"{self.problem.called}: {self.problem.program.sizes}"]
         lines += [*self.problem.remarks, *(str(step).rstrip() for step in self.steps)]
         if self.route is not None:
             lines.append(f"route {self.route.name!r}, no solver needed: {self.why}")
         else:
             lines.append(f"form {self.form!r}: {self.program.sizes}")
             lines.append(f"solver {self.solver}: {self.why}")
+            lines += [self.diagnosis] if self.is_explained and self.diagnosis else []
         return "\n".join([lines[0], *(_wrapped(f"{k}. {line}") for k, line in enumerate(lines[1:], 1))])
 
     __repr__ = __str__
@@ -115,13 +135,13 @@ def forms_of(problem: Formulation) -> tuple[str, ...]:
 
 def routes_of(problem: Formulation) -> tuple[str, ...]:
     """Return the names of the routes that accept a problem, after its reductions."""
-    named = [route.name for start in _starts(problem, True) for route, _ in _routes_for(start, takes=True)]
+    named = [route.name for start in _Starts(problem, True) for route, _ in _routes_for(start, takes=True)]
     return tuple(dict.fromkeys(named))
 
 
 def all_routes(problem: Formulation) -> tuple[str, ...]:
     """Return the names of the routes for programs of this kind, whether or not they accept this one."""
-    named = [route.name for start in _starts(problem, True) for route, _ in _routes_for(start)]
+    named = [route.name for start in _Starts(problem, True) for route, _ in _routes_for(start)]
     return tuple(dict.fromkeys(named))
 
 
@@ -132,26 +152,27 @@ def make_plan(problem: Formulation, options: Options) -> Plan:
         raise InvalidInput("a route needs no solver or form; give either a route, or a solver and a form", "route")
     if solver is not None:
         solver = require_solver(solver)
+    starts = _Starts(problem, options.presolve, suited_only=route is None)
     if solver is None and form is None:
-        planned = _by_route(problem, options)
+        planned = _by_route(problem, options, starts)
         if planned is not None:
             return planned
     form = form or problem.prefers or (None if problem.convex else next(iter(problem.equivalents), None))
     if form is not None and (form in problem.equivalents or form == problem.prefers):
-        start = _presolved(_equivalent(problem, form), options.presolve)
+        start = starts.equivalent(form)
         if options.form is None:  # this form was not requested
             with suppress(ReductionRefused):
-                start = _dualised(start, only_if_smaller=True)
+                start = _dualised(start, only_if_smaller=True, for_any_solver=solver is None)
         return _through_cvxpy(problem, start, form, solver)
     if form is not None and form not in (problem.about.form, "dual"):
         _refuse_form(problem, form)
     if not problem.convex:
         _refuse_not_convex(problem)
-    start = _presolved(_declared(problem), options.presolve)
+    start = starts.declared
     if form == problem.about.form:
         return _through_cvxpy(problem, start, form, solver)
     try:
-        return _through_cvxpy(problem, _dualised(start, only_if_smaller=form is None), "dual", solver)
+        return _through_cvxpy(problem, _dualised(start, form is None, for_any_solver=solver is None), "dual", solver)
     except ReductionRefused as refusal:
         if form == "dual":
             _refuse_form(problem, "dual", refusal)
@@ -201,19 +222,39 @@ def _equivalent(problem: Formulation, form: str) -> _Start:
     return _Start(program, (Step(None, why, checked_program(problem), program, lift),), program)
 
 
-def _starts(problem: Formulation, presolve: bool) -> Iterator[_Start]:
-    """Yield the programs that routes may solve, after reductions: the declared one, and the preferred form.
+class _Starts:
+    """The programs that routes and solvers may be given, after reductions, each made when it is first asked for."""
 
-    The preferred form comes first, unless the declared program has routes of its own.
-    """
-    declared = _declared(problem)
-    has_own = bool(_own_routes(declared.program))
-    if has_own or problem.prefers is None:
-        yield _presolved(declared, presolve)
-    if problem.prefers is not None:
-        yield _presolved(_equivalent(problem, problem.prefers), presolve)
-        if not has_own:
-            yield _presolved(declared, presolve)
+    def __init__(self, problem: Formulation, presolve: bool, suited_only: bool = False) -> None:
+        self.problem, self.presolve = problem, presolve
+        self.suited_only = suited_only  # leave out programs too small for any route to be chosen for them
+        self._equivalents: dict[str, _Start] = {}
+
+    @cached_property
+    def declared(self) -> _Start:
+        """The declared program."""
+        return _presolved(_declared(self.problem), self.presolve)
+
+    def equivalent(self, form: str) -> _Start:
+        """An equivalent program."""
+        if form not in self._equivalents:
+            self._equivalents[form] = _presolved(_equivalent(self.problem, form), self.presolve)
+        return self._equivalents[form]
+
+    def __iter__(self) -> Iterator[_Start]:
+        """Yield what routes may solve: the preferred form first, unless the declared program has its own routes."""
+        has_own, prefers = bool(_own_routes(checked_program(self.problem))), self.problem.prefers
+        if has_own or prefers is None:
+            yield self.declared
+        if prefers is not None:
+            yield self.equivalent(prefers)
+            if not has_own:
+                yield self.declared
+        declared = _minimised(_declared(self.problem))
+        if self.suited_only and max(declared.program.sizes.psd, default=0) < LEAST_SEPARABLE:
+            return
+        if _why_not(declared.program.linear_sdp) and not _why_not(declared.program.separable_sdp):
+            yield declared  # the routes for such programs merge points themselves
 
 
 def _presolved(start: _Start, presolve: bool) -> _Start:
@@ -226,12 +267,21 @@ def _presolved(start: _Start, presolve: bool) -> _Start:
         start = _reduced(start, reduction)
     if not program.convex:
         return start
+    minimised = _minimised(start)
+    if not _why_not(minimised.program.linear_sdp) or program.sizes.unknowns > SMALL:
+        # Linear programs and duals are minimisations; otherwise solvers and certificates take either kind.
+        start = minimised
     start = _reduced(start, Elimination(), is_worth_a_line=_has_free_points)
     start = _reduced(start, Contraction())
     with suppress(ReductionRefused):
         if start.program.linear_sdp().extremes != (1.0, 1.0):
             start = _reduced(start, Scaling())
     return start
+
+
+def _minimised(start: _Start) -> _Start:
+    """Turn a maximisation into a minimisation."""
+    return _reduced(start, Negation(), is_worth_a_line=lambda program: False)
 
 
 def _reduced(start: _Start, reduction: Reduction, is_worth_a_line: Any = lambda program: True) -> _Start:
@@ -251,19 +301,26 @@ def _has_free_points(program: Program) -> bool:
     return False
 
 
-def _dualised(start: _Start, only_if_smaller: bool) -> _Start:
-    before = start.program
+def _dualised(start: _Start, only_if_smaller: bool, for_any_solver: bool) -> _Start:
+    before, now = start.program, start.program.sizes.unknowns
+    if only_if_smaller and for_any_solver and now <= SMALL:
+        raise ReductionRefused(f"with {now} unknowns the program is solved sooner than its dual is written down")
+    too_many = "the dual would have {} unknowns, more than half as many as now ({})"
+    if only_if_smaller and not isinstance(before, LinearSDP):
+        # Each linear row has a multiplier; counting these takes no time, dualising a program that is not linear does.
+        least = sum(term.size for term in before.declaration.terms if _is_linear(term))
+        if least > now / 2:
+            raise ReductionRefused(too_many.format(f"at least {least}", now))
     reduced = Dualisation().reduce(before)
     unknowns = reduced.program.sizes.unknowns
-    if only_if_smaller and unknowns > before.sizes.unknowns / 2:
-        raise ReductionRefused(
-            f"the dual would have {unknowns} unknowns, more than half as many as now ({before.sizes.unknowns})"
-        )
-    steps = start.steps
-    if reduced.merges_points:  # then contraction was not left out
-        steps = tuple(step for step in steps if not isinstance(step.reduction, Contraction))
-    step = Step(Dualisation(), reduced.why, before, reduced.program, reduced.lift)
-    return _Start(reduced.program, (*steps, step), start.origin)
+    if only_if_smaller and unknowns > now / 2:
+        raise ReductionRefused(too_many.format(unknowns, now))
+    return start.then(reduced.program, Step(Dualisation(), reduced.why, before, reduced.program, reduced.lift))
+
+
+def _is_linear(term: Any) -> bool:
+    rows = isinstance(term, cp.constraints.Equality | cp.constraints.Inequality | cp.constraints.Zero)
+    return rows and all(map(is_linear, term.args))
 
 
 # ---------------------------------------------------------------------- by a route
@@ -285,6 +342,10 @@ def _routes_for(start: _Start, takes: bool = False) -> list[tuple[Route, Any]]:
         sdp = program.linear_sdp()
         own = () if isinstance(program, SpecialProgram) else _own_routes(start.origin)
         routes += [(route, sdp) for route in (*own, *GENERAL_ROUTES)]
+    if not routes and all(isinstance(step.reduction, Negation) for step in start.steps):
+        with suppress(ReductionRefused):
+            separable = program.separable_sdp()
+            routes += [(route, separable) for route in SEPARABLE_ROUTES]
     return [(route, data) for route, data in routes if not takes or route.refuses(data) is None]
 
 
@@ -293,9 +354,9 @@ def warm_routes(program: Program) -> list[str]:
     return [route.name for route, _ in _routes_for(_Start(program), takes=True) if route.starts_warm]
 
 
-def _by_route(problem: Formulation, options: Options) -> Plan | None:
+def _by_route(problem: Formulation, options: Options, starts: _Starts) -> Plan | None:
     """Return the plan with the requested route, or with the first that accepts and suits the program, or None."""
-    for start in _starts(problem, options.presolve):
+    for start in starts:
         for route, data in _routes_for(start):
             requested = route.name == options.route
             considered = options.route is None and (not route.least_order or data.n >= route.least_order)
@@ -303,7 +364,7 @@ def _by_route(problem: Formulation, options: Options) -> Plan | None:
                 why = "as requested" if requested else route.why
                 return Plan(problem, start.steps, start.program, why, route=route, data=data)
     if options.route is not None:
-        _refuse_route(options.route, list(_starts(problem, options.presolve)))
+        _refuse_route(options.route, list(starts))
     program = checked_program(problem)
     if isinstance(program, SpecialProgram) and not program.suits_solvers:
         why = "; ".join(f"{route.name}: {route.refuses(data)}" for route, data in _routes_for(_Start(program)))
@@ -317,16 +378,18 @@ def _refuse_route(name: str, starts: list[_Start]) -> NoReturn:
     known = [pair for start in starts for pair in _routes_for(start)]
     reasons = [str(route.refuses(data)) for route, data in known if route.name == name]
     if name in {route.name for route in GENERAL_ROUTES} and not reasons:
-        reasons = [_why_not_linear(starts[0].program)]
+        separable = name in {route.name for route in SEPARABLE_ROUTES}
+        program = starts[0].origin or starts[0].program
+        reasons = [_why_not(program.separable_sdp if separable else program.linear_sdp)]
     if reasons:
         raise FormUnavailable(f"the route {shown(name)} does not take this problem: {'; '.join(reasons)}")
     fitting = [route.name for route, data in known if route.refuses(data) is None]
     raise FormUnavailable(f"there is no route {shown(name)}; for this problem there is {', '.join(fitting) or 'none'}")
 
 
-def _why_not_linear(program: Program) -> str:
+def _why_not(read: Callable[[], Any]) -> str:
     try:
-        program.linear_sdp()
+        read()
     except ReductionRefused as refusal:
         return str(refusal)
     return ""
@@ -345,10 +408,25 @@ def _through_cvxpy(problem: Formulation, start: _Start, form: str, solver: str |
             f"{LARGEST_FOR_CVXPY}); "
             + (f"use route={routes} without solver and form" if routes else "use fewer points")
         )
-    if solver and order:
-        require_semidefinite(solver)
+    if solver:
+        require_cones(solver, program.sizes)
     name, why = (solver, "as requested") if solver else choose_solver(program)
+    if not fits(name, program):
+        _refuse_memory(problem, program, name, form)
+    why = f"{why}; {memory_in_words(name, program)}" if is_worth_telling(name, program) else why
     return Plan(problem, start.steps, program, why, form=form, solver=name)
+
+
+def _refuse_memory(problem: Formulation, program: Program, solver: str, form: str) -> NoReturn:
+    routes = " or ".join(map(repr, routes_of(problem)))
+    ways = [f"route={routes} without solver and form"] if routes else []
+    ways += ["form='dual'"] if form != "dual" and "dual" in forms_of(problem) else []
+    ways += ["solver='SCS', which factorises no dense block"] if solver != "SCS" else []
+    raise InvalidInput(
+        f"{solver} would need more memory than this machine has: {memory_in_words(solver, program)}; "
+        f"use {', or '.join(ways) or 'fewer points'}",
+        "solver",
+    )
 
 
 def _refuse_not_convex(problem: Formulation) -> NoReturn:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from inspect import cleandoc
 from pathlib import Path
 from typing import Any
@@ -10,13 +11,17 @@ from typing import Any
 import cvxpy as cp
 
 from ..certificates import Certificate, certify_program
-from ..numerics.arguments import as_instance
+from ..certificates.diagnosis import Diagnosis
+from ..numerics.checks import as_positive
 from ..programs.base import Program
 from ..programs.status import DEFAULT_ACCURACY
-from . import exchange, plan, solve
+from ..reductions.base import Reduced
+from . import diagnosis, exchange, plan, solve, variation
 from .compiled import Prepared
 from .formulation import Formulation, checked_program
 from .options import Options, signature
+from .path import SolutionPath, solve_path
+from .reduced import reduced
 from .solution import Solution
 
 
@@ -76,8 +81,12 @@ class Problem(Formulation):
     def explain(
         self, solver: str | None = None, form: str | None = None, presolve: bool = True, route: str | None = None
     ) -> plan.Plan:
-        """Return the plan that ``solve`` would follow; print it to see the sizes before and after each reduction."""
-        return plan.make_plan(self, Options(solver, form, presolve, route))
+        """Return the plan that ``solve`` would follow; print it to see the sizes before and after each reduction.
+
+        If the program has no strictly feasible point after the reductions, and is small enough to find out, what is
+        printed names the constraints that leave none.
+        """
+        return replace(plan.make_plan(self, Options(solver, form, presolve, route)), is_explained=True)
 
     def solve(
         self, solver: str | None = None, form: str | None = None, presolve: bool = True, **options: Any
@@ -88,6 +97,63 @@ class Problem(Formulation):
         """
         return solve.solve(self, Options.of(solver=solver, form=form, presolve=presolve, **options))
 
+    def why_infeasible(self, time_limit: float | None = None) -> Diagnosis:
+        """Return which constraints contradict one another and by how much to relax them; print it to read it.
+
+        Nothing is believed without a check: multipliers prove the contradiction; the rows that are blamed still
+        contradict one another without all others, and without any one of them there is a feasible point; and with the
+        relaxation there is one as well. For an objective without a finite optimum it returns the direction in which
+        it improves without limit, and for any other program that it is feasible.
+
+        Parameters
+        ----------
+        time_limit : float, optional
+            Seconds after which no further subset of the constraints is tested.
+
+        Returns
+        -------
+        Diagnosis
+        """
+        return diagnosis.why_infeasible(self, time_limit)
+
+    def certify(
+        self, values: Mapping[str, Any], duals: Mapping[str, Any] | None = None, seconds: float | None = None
+    ) -> Certificate:
+        """Return what a point, and optionally multipliers, prove about this problem; see :func:`cvxlink.certify`."""
+        return certified(self, values, duals, seconds)
+
+    def reduce(self, form: str | None = None) -> Reduced:
+        """Return the program after the reductions, the way back, and what was done in words.
+
+        ``reduced.program`` is the smaller program, ``reduced.lift.point(values, duals)`` leads from its answer to one
+        of this problem. ``form`` selects another form than the declared one, for example "dual".
+        """
+        return reduced(self, form)
+
+    def without(self, *names: str) -> Varied:
+        """Return this problem without some of its constraints, ``problem.without("cannot")``: another program.
+
+        It keeps the data and what the variables mean for clustering; what is known of this program only (a fast path,
+        a proof, a paper) is left behind. Variations can be varied further.
+        """
+        return Varied.of(variation.without(self, names))
+
+    def with_constraints(self, groups: Mapping[str, Any] | None = None, /, **named: Any) -> Varied:
+        """Return this problem with further constraints, given by name as functions of the variables.
+
+        A function is called with the variables that it has parameters for:
+        ``problem.with_constraints(balance=lambda K: terms.balance(K, 3))``. ``groups`` is a dictionary, for names with
+        spaces. The rest is as in :meth:`without`.
+        """
+        return Varied.of(variation.with_constraints(self, groups, named))
+
+    def __add__(self, term: Any) -> Varied:
+        """Return this problem with a term added to its objective: ``problem + (lambda K: 0.1 * cp.trace(K))``.
+
+        The term is a function of the variables, as in :meth:`with_constraints`.
+        """
+        return Varied.of(variation.plus(self, term))
+
     def prepare(
         self,
         solver: str | None = None,
@@ -97,10 +163,26 @@ class Problem(Formulation):
         """Compile the program once, to solve it many times with different numbers.
 
         After ``prepared = problem.prepare(solver="SCS")``, each ``prepared.solve(mu=0.3)`` returns the certified
-        solution of the problem with that mu. ``problem.adjustable`` lists the fields that may change. Routes need no
-        compiling and are faster still; this is for comparing solvers.
+        solution of the problem with that mu. ``problem.adjustable`` lists the fields that may change. What is compiled
+        is the dual or reduced program that :meth:`solve` would give to that solver, or the declared one if no
+        reduction applies; ``print(prepared)`` says which. Routes need no compiling and are faster still.
         """
         return Prepared(self, Options(solver, accuracy=accuracy, solver_options=solver_options))
+
+    def path(self, name: str, values: Any, **options: Any) -> SolutionPath:
+        """Solve the problem for several values of one of its numbers, for example along a regularisation path.
+
+        Parameters
+        ----------
+        name : str
+            The field that changes; for a wrapped CVXPY problem, the name of a parameter.
+        values : list of numbers
+            In the order in which they are solved. Neighbours should be close, as each solve starts from the answer
+            before it where a route or solver can. Compiling once needs the field in ``adjustable``.
+        **options
+            Passed on to :meth:`solve`, except ``strict``: a value without an answer is a row that says so.
+        """
+        return solve_path(self, name, values, options)
 
     def export(self, path: Any, form: str | None = None, presolve: bool = True, store_problem: bool = True) -> Path:
         """Write the program that a solver would get to a file, to solve it elsewhere.
@@ -131,20 +213,24 @@ Solution
 """
 
 
-def certify(
-    problem: Problem | Program, values: Mapping[str, Any], duals: Mapping[str, Any] | None = None
-) -> Certificate:
-    """Return what a point, and optionally multipliers, prove about a problem.
+class Varied(variation.Variation, Problem):
+    """A problem that differs from another one by some constraints or terms; see :meth:`Problem.without`."""
 
-    Parameters
-    ----------
-    problem : Problem or Program
-    values : dict
-        A value for each declared variable.
-    duals : dict, optional
-        Multipliers by the name of the constraint. For lhs = rhs and lhs ≤ rhs this is the change of the optimum per
-        unit of u in rhs + u (CVXPY reads a ≥ b as b ≤ a), for a semidefinite constraint the slack matrix.
-    """
-    if not isinstance(problem, Program):
-        problem = checked_program(as_instance(problem, Formulation, "problem", "a problem or a program"))
-    return certify_program(problem, values, duals)
+    @classmethod
+    def of(cls, fields: Mapping[str, Any]) -> Varied:
+        """Return a variation that is checked at once, where it is written; an error names the part that is wrong."""
+        varied = cls(**fields)
+        _ = varied.declaration
+        return varied
+
+
+def certified(
+    problem: Formulation | Program,
+    values: Mapping[str, Any],
+    duals: Mapping[str, Any] | None,
+    seconds: float | None = None,
+) -> Certificate:
+    """Return what a point, and optionally multipliers, prove about a problem or a program."""
+    program = problem if isinstance(problem, Program) else checked_program(problem)
+    allowed = None if seconds is None else as_positive(seconds, "seconds", or_zero=True)
+    return certify_program(program, values, duals, allowed)

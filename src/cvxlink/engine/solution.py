@@ -204,7 +204,7 @@ class Solution(ExtendableKernel):
         return self.values
 
     def __str__(self) -> str:
-        lines = [f"{type(self.problem).__name__}: {self.status}, {self.status.sentence} ({self.reason})"]
+        lines = [f"{self.problem.called}: {self.status}, {self.status.sentence} ({self.reason})"]
         if self.certificate is not None:
             lines.append(str(self.certificate))
         if self.values and self.status.has_answer:

@@ -3,29 +3,36 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
 
+import cvxpy as cp
 import numpy as np
 
-from ..certificates import Certificate, certify_program
+from ..certificates import Certificate, certify_program, measured
 from ..certificates.face import Face
-from ..certificates.verdicts import proven_verdict
+from ..certificates.verdicts import proven_unbounded, proven_verdict
 from ..errors import InaccurateWarning, InfeasibleProblem, InvalidInput, InvalidProblem, ReductionRefused, SolveFailed
 from ..numerics.checks import real_array
 from ..numerics.interruption import Interruptible
-from ..numerics.matrices import Arrays
+from ..numerics.matrices import Arrays, Stiffened
 from ..numerics.threads import on_threads
 from ..programs.base import Program
 from ..programs.declared import SpecialProgram
 from ..programs.status import DEFAULT_ACCURACY, Status
+from ..reductions import Negation
 from ..solvers.catalogue import SOLVERS, is_executable, needs_process
 from ..solvers.catalogue import solver_options as translated
+from ..solvers.direct import LARGEST as LARGEST_DIRECT
+from ..solvers.direct import SOLVER as DIRECT
+from ..solvers.direct import run_directly
 from ..solvers.isolation import Ended, Limits, NotSendable, run_isolated
 from ..solvers.route import Attempt, Route, Settings, resources_of, without_answer
 from ..solvers.through_cvxpy import run_solver
 from ..solvers.worker import tell
+from .contradictions import require_no_contradiction
 from .formulation import Formulation, checked_program
 from .learnt_kernel import LearntKernel
 from .limited import SHARE_KEPT, Unwatched, Watch, solved_within_limits
@@ -33,6 +40,9 @@ from .options import Options
 from .plan import FromEquivalent, Plan, make_plan, warm_routes
 from .solution import Solution, Timings
 
+# Searches for a proof may take this many seconds even if compiling and solving took less: on small programs they take
+# milliseconds, unless the machine is busy, and then a proof should not fail.
+LEAST_PROOF = 1.0
 # An answer with a larger error is not an answer.
 HOPELESS = 0.5
 # How much looser the tolerances are on a second try; the certificate says what was reached.
@@ -47,7 +57,7 @@ def solve(problem: Formulation, options: Options) -> Solution:
     heard = replace(options, progress=computation.here(options.progress))
     solution = computation.run(_solved_as_asked, problem, heard)
     if options.strict:
-        _raise_or_warn(solution)
+        _raise_or_warn(solution, wants_proof=options.certify is not False)
     return solution
 
 
@@ -68,6 +78,7 @@ def solved(problem: Formulation, options: Options, watch: Watch | None = None) -
     """Reduce, solve, lift and certify; the outcome is a solution, however good."""
     limits, began, watch = options.limits, perf_counter(), watch or Unwatched()
     try:
+        require_no_contradiction(problem)
         plan = make_plan(problem, options)
     except InfeasibleProblem as contradiction:
         if options.strict:
@@ -94,7 +105,7 @@ def solved(problem: Formulation, options: Options, watch: Watch | None = None) -
     else:
         attempt, told = _by_solver(plan, options, _left_of(limits, reduce_seconds))
     watch.certifies()
-    return finished(plan, attempt, options.accuracy, told, reduce_seconds, strict=False)
+    return finished(plan, attempt, options.accuracy, told, reduce_seconds, strict=False, certify=options.certify)
 
 
 def _by_route(route: Route, data: Any, settings: Settings, limits: Limits, isolated: bool) -> Attempt:
@@ -118,6 +129,10 @@ def _by_solver(plan: Plan, options: Options, limits: Limits) -> tuple[Attempt, d
     told = translated(plan.solver, options.accuracy, options.threads, options.solver_options or {})
     # Only ending its process stops a solver in time.
     isolated = _needs_isolation(plan, options) or limits.seconds is not None or limits.memory is not None
+    if _goes_directly(plan, options, isolated):
+        found = run_directly(plan.program.declaration, told, limits, options.verbose)
+        if found is not None:
+            return found, told
     attempt = run_solver(plan.program, plan.solver, told, limits, isolated, options.verbose)
     if _has_stalled(plan.solver, attempt, options):
         assert options.accuracy is not None
@@ -126,6 +141,12 @@ def _by_solver(plan: Plan, options: Options, limits: Limits) -> tuple[Attempt, d
         again = run_solver(plan.program, plan.solver, told, left, isolated, options.verbose)
         attempt = replace(again, reason=f"{again.reason}, with looser tolerances after it had stalled")
     return attempt, told
+
+
+def _goes_directly(plan: Plan, options: Options, isolated: bool) -> bool:
+    """Whether the solver is called on matrices: a small program for which no solver was named."""
+    is_free = options.solver is None and not options.solver_options and not isolated
+    return is_free and plan.solver == DIRECT and plan.program.sizes.unknowns <= LARGEST_DIRECT
 
 
 def _needs_isolation(plan: Plan, options: Options) -> bool:
@@ -154,6 +175,7 @@ def finished(
     options: dict[str, Any],
     reduce_seconds: float = 0.0,
     strict: bool = True,
+    certify: str | bool = "full",
 ) -> Solution:
     """Lift what a solver or route returned, certify it, and decide the status."""
     problem = plan.problem
@@ -162,9 +184,15 @@ def finished(
     lift_seconds = perf_counter() - began
 
     began = perf_counter()
-    certificate = certify_program(checked_program(problem), values, duals) if values else None
-    if certificate is not None and by_form is not None and not _is_proven(certificate, accuracy):
-        certificate = _with_bounds_of(by_form, certificate)
+    certificate = None
+    if values and certify is False:
+        certificate = measured(checked_program(problem), values)
+    elif values:
+        seconds = None if certify == "full" else max(attempt.compile_seconds + attempt.solve_seconds, LEAST_PROOF)
+        conic = None if any(step.lift is not None for step in plan.steps) else attempt.conic
+        certificate = certify_program(checked_program(problem), values, duals, seconds, accuracy, conic)
+        if by_form is not None and not _is_proven(certificate, accuracy):
+            certificate = _with_bounds_of(by_form, certificate, seconds)
     status, reason = _judged(problem, status, reason, certificate, accuracy, attempt.is_heuristic)
     timings = Timings(
         reduce_seconds, attempt.compile_seconds, attempt.solve_seconds, lift_seconds, perf_counter() - began
@@ -206,7 +234,11 @@ def _check_route(plan: Plan, options: Options) -> None:
 def _started(plan: Plan, start: Any) -> np.ndarray:
     """Return an earlier answer as a factor with one row per point of the reduced program."""
     factor = start.factor if isinstance(start, LearntKernel) else real_array(start, "start")
-    n = checked_program(plan.problem).linear_sdp().n
+    program = checked_program(plan.problem)
+    try:
+        n = program.linear_sdp().n
+    except ReductionRefused:
+        n = program.separable_sdp().n
     if factor.ndim != 2 or len(factor) != n or not np.isfinite(factor).all():
         raise InvalidInput(
             f"start must be an earlier solution on the same {n} points, or a factor with {n} rows of finite numbers",
@@ -249,8 +281,27 @@ def _lifted(plan: Plan, attempt: Attempt) -> tuple[Status, str, dict[str, Any], 
             by_form = _ByForm(step.lift.form, checked_program(step.lift.equivalent), values, duals)
         if values:
             values, duals = step.lift.point(values, duals)
+    duals = _in_declared_shapes(checked_program(plan.problem), duals)
     worth_looking_at = status.has_answer or status is Status.LIMIT
     return (status, reason, values, duals, by_form) if worth_looking_at else (status, reason, {}, {}, None)
+
+
+def _in_declared_shapes(program: Program, duals: dict[str, Any]) -> dict[str, Any]:
+    """Return multipliers with the shapes of the constraints, which programs as data have as one row after another."""
+    shaped = dict(duals)
+    for name, given in duals.items():
+        shape = np.shape(given) if isinstance(given, np.ndarray) else getattr(given, "shape", ())
+        if len(shape) != 1 or isinstance(program, SpecialProgram):
+            continue
+        terms = program.declaration.constraints.get(name, [])
+        if len(terms) == 1 and len(terms[0].shape) > 1 and terms[0].size == shape[0]:
+            wanted = terms[0].shape
+            if isinstance(given, Stiffened):
+                parts = (np.reshape(part, wanted, order="F") for part in (given.base, given.large))
+                shaped[name] = Stiffened(*parts)
+            else:
+                shaped[name] = np.reshape(given, wanted, order="F")
+    return shaped
 
 
 def _is_proven(certificate: Certificate, accuracy: float | None) -> bool:
@@ -258,9 +309,9 @@ def _is_proven(certificate: Certificate, accuracy: float | None) -> bool:
     return certificate.has_bound and certificate.holds(wanted) and certificate.reaches(wanted)
 
 
-def _with_bounds_of(by_form: _ByForm, certificate: Certificate) -> Certificate:
+def _with_bounds_of(by_form: _ByForm, certificate: Certificate, seconds: float | None) -> Certificate:
     """Return a certificate with the bound of an equivalent program if that bound is better."""
-    own = certify_program(by_form.program, by_form.values, by_form.duals)
+    own = certify_program(by_form.program, by_form.values, by_form.duals, seconds)
     if own.bound is None or own.maximises != certificate.maximises:
         return certificate
     if certificate.bound is not None and (certificate.bound >= own.bound) != certificate.maximises:
@@ -307,22 +358,35 @@ def _judged(
         return status, f"{reason}; {feasible}, and nothing proves the value: {certificate.basis}"
     if status is Status.UNPROVEN:
         return status, f"{reason}; what is certified does not reach far beyond the answer: {certificate.basis}"
+    if status is Status.INACCURATE and certificate.sensitivity == np.inf and certificate.attained is None:
+        return status, f"{reason}; {certificate.missing}, so that tiny violations can change the value by any amount"
     return status, f"{reason}; certified: {certificate.summary}"
 
 
 def _verdict(problem: Formulation, status: Status, reason: str) -> tuple[Status, str]:
     """Return what is proven of a program that a solver found infeasible or unbounded."""
-    refuted = _refuted(problem, status)
-    if refuted:
-        return Status.ERROR, f"{reason}, but {refuted}"
+    known = refuted(problem, status)
+    if known:
+        return Status.ERROR, f"{reason}, but {known}"
     program = checked_program(problem)
-    proven = proven_verdict(program.declaration, status) if program.convex else None
-    if proven is None:
+    if not program.convex:
         return Status.UNPROVEN, f"{reason}, which nothing proves"
-    return proven[0], f"{reason}; {proven[1]}"
+    proven = proven_verdict(program.declaration, status)
+    if proven is not None:
+        return proven[0], f"{reason}; {proven[1]}"
+    with suppress(ReductionRefused):
+        minimised = Negation().apply(program).program if _maximises(program) else program
+        words = proven_unbounded(minimised.linear_sdp())
+        if words is not None:
+            return Status.UNBOUNDED, f"{reason}; {words}"
+    return Status.UNPROVEN, f"{reason}, which nothing proves"
 
 
-def _refuted(problem: Formulation, status: Status) -> str:
+def _maximises(program: Program) -> bool:
+    return not isinstance(program, SpecialProgram) and isinstance(program.declaration.objective, cp.Maximize)
+
+
+def refuted(problem: Formulation, status: Status) -> str:
     """Return why a verdict without an answer is wrong, or an empty string."""
     program = checked_program(problem)
     if isinstance(program, SpecialProgram) and program.refutes is not None:
@@ -338,11 +402,13 @@ def _refuted(problem: Formulation, status: Status) -> str:
     return ""
 
 
-def _raise_or_warn(solution: Solution) -> None:
+def _raise_or_warn(solution: Solution, wants_proof: bool = True) -> None:
     status, route = solution.status, solution.plan.route
     remedy = (route.remedy if route else None) or status.remedy
     if status is Status.LIMIT and route is not None:
         remedy = "raise the limit"
+    if status is Status.UNPROVEN and solution.values and not wants_proof:
+        return
     if status in (Status.INACCURATE, Status.UNPROVEN) and solution.values:
         warnings.warn(f"{status.sentence}: {solution.reason}; {remedy}", InaccurateWarning, stacklevel=4)
     elif status is not Status.OPTIMAL:

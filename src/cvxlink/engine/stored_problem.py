@@ -203,13 +203,19 @@ READERS: dict[str, Callable[[dict[str, Any], Arrays], Any]] = {
 
 
 def class_called(name: str) -> type[Formulation]:
-    """Return a formulation by the name ``module:class``: one of this package, or one that is loaded already."""
+    """Return a formulation by the name ``module:class``: one of this package, or one that is loaded already.
+
+    A script that exports its own class calls its module ``__main__``; elsewhere the module has its own name.
+    """
     module, _, kind = str(name).partition(":")
     if OWN.fullmatch(module):
         found = getattr(import_module(module), kind, None)
         known = [found] if isinstance(found, type) and issubclass(found, Formulation) else []
     else:
-        known = [one for one in _subclasses(Formulation) if (one.__module__, one.__qualname__) == (module, kind)]  # type: ignore[type-abstract]
+        called = [one for one in _subclasses(Formulation) if one.__qualname__ == kind]  # type: ignore[type-abstract]
+        known = [one for one in called if one.__module__ == module]
+        if not known and module == "__main__":
+            known = [one for one in called if not OWN.fullmatch(one.__module__)]
     if not known:
         raise InvalidFile(
             f"it is a {kind[:60]!r} of the module {module[:60]!r}, which is not loaded; import that module first, or "

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.base import ClusterMixin
 from sklearn.utils import check_array
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -21,10 +21,11 @@ from ..errors import ClippedWarning, InvalidInput, LinkWarning
 from ..methods.cuts.csc import CSC
 from ..methods.fantope.ncuts import NCuts
 from ..methods.table import method
-from ..numerics.arguments import as_choice, shown
+from ..numerics.arguments import as_choice
 from ..numerics.checks import as_count, real_array
 from ..programs.status import DEFAULT_ACCURACY
 from ..solvers.route import Progress
+from .options import OptionsAsParameters
 from .supervision import Supervision, argument_names, takes_either
 
 LONGEST_MESSAGE = 500
@@ -63,7 +64,7 @@ def _extends(estimator: ConstrainedClustering) -> bool:
     return True
 
 
-class ConstrainedClustering(ClusterMixin, BaseEstimator):
+class ConstrainedClustering(ClusterMixin, OptionsAsParameters):
     """Clustering with must-links, cannot-links and partial labels, by any of the methods.
 
     ``fit`` builds a graph of the points, declares the method's program on it, solves and certifies it, and clusters the
@@ -76,7 +77,8 @@ class ConstrainedClustering(ClusterMixin, BaseEstimator):
     method : str or subclass of Problem
         One of ``cvxlink.methods()``, in upper or lower case, or your own formulation.
     method_options : dict, optional
-        Fields of the formulation: ``{"mu": 0.2}`` for SRCP.
+        Fields of the formulation: ``{"mu": 0.2}`` for SRCP. Each is a parameter too, so that a search can vary it:
+        ``set_params(method_options__mu=0.5)``.
     affinity : "knn", "rbf" or "precomputed"
         How the graph is built: by :meth:`Graph.knn`, by :meth:`Graph.rbf`, or X itself is an n × n affinity, dense or
         sparse.
@@ -276,9 +278,7 @@ class ConstrainedClustering(ClusterMixin, BaseEstimator):
     def _task(self, X: Any, y: Any, must_link: Any, cannot_link: Any, links: Any) -> _Task:
         n = X.shape[0]
         known = Supervision.given(n, y, must_link, cannot_link, links)
-        chosen, options = method(self.method), {} if self.method_options is None else self.method_options
-        if not isinstance(options, Mapping):
-            raise InvalidInput.about("method_options", f"must be a dict, such as {{'mu': 0.2}}, not {shown(options)}")
+        chosen, options = method(self.method), self.options_by_name
         replaced = takes_either(chosen) and known.is_empty
         if replaced:
             trouble = LinkWarning.asking_for(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
@@ -57,7 +57,7 @@ class Method:
     @property
     def options(self) -> tuple[str, ...]:
         """The names of the options it takes besides graph, links, labels and the number of clusters."""
-        return tuple(name for name in _parameters(self.formulation) if name not in GIVEN)
+        return options_of(self.formulation)
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -69,10 +69,7 @@ class Method:
 
         ``options`` are fields of the formulation, ``mu=0.2`` for SRCP; the others keep their defaults.
         """
-        unknown = [name for name in options if name not in self.options]
-        if unknown:
-            known = f"it has {', '.join(self.options)}" if self.options else "it has none"
-            raise InvalidInput(f"{self.name} has no option {unknown[0]!r}; {known}")
+        require_options(self.formulation, options)
         chosen = {**self.formulation.about.defaults(options), **options}
         required = {p.name for p in _signature(self.formulation) if p.default is p.empty} - {*self.needs, *chosen}
         if required:
@@ -117,18 +114,42 @@ def methods() -> MethodTable:
 
 def method(which: Any, argument: str = "method") -> Method:
     """Return a method by its name, in capitals or not, or by its class."""
+    return which if isinstance(which, Method) else Method.of(formulation_of(which, argument))
+
+
+def formulation_of(which: Any, argument: str = "method") -> type[Problem]:
+    """Return the class of a method by its name, in capitals or not, or the class that is given."""
     if isinstance(which, Method):
-        return which
+        return which.formulation
     if isinstance(which, type) and issubclass(which, Problem):
-        return Method.of(which)
+        return which
     candidates = {formulation.__name__: formulation for formulation in (*own_methods(), *_of_users())}
     name = same_name(which, candidates) if isinstance(which, str) else None
     if name is not None:
-        return Method.of(candidates[name])
+        return candidates[name]
     raise InvalidInput(
         f"there is no method {shown(which)}; there are {', '.join(candidates)}, and any subclass of cvxlink.Problem",
         argument,
     )
+
+
+def options_of(formulation: type[Problem]) -> tuple[str, ...]:
+    """Return the names of the fields that are options: all but graph, kernel, links, labels and clusters."""
+    return tuple(name for name in _parameters(formulation) if name not in GIVEN)
+
+
+def default_options_of(formulation: type[Problem]) -> dict[str, Any]:
+    """Return the options that need not be given, with their values."""
+    return {p.name: p.default for p in _signature(formulation) if p.name not in GIVEN and p.default is not p.empty}
+
+
+def require_options(formulation: type[Problem], names: Iterable[str], argument: str | None = None) -> None:
+    """Raise if one of some names is not an option of a formulation."""
+    options = options_of(formulation)
+    unknown = [name for name in names if name not in options]
+    if unknown:
+        known = f"it has {', '.join(options)}" if options else "it has none"
+        raise InvalidInput(f"{formulation.__name__} has no option {unknown[0]!r}; {known}", argument)
 
 
 def _signature(formulation: type[Problem]) -> list[inspect.Parameter]:

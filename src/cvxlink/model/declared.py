@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from textwrap import wrap
@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import cvxpy as cp
 import numpy as np
 import scipy.sparse as sp
+from cvxpy.transforms.indicator import indicator
 
 from ..errors import InvalidInput, InvalidProblem
 from ..numerics.arguments import as_mapping, shown
@@ -21,6 +22,7 @@ from . import typesetting
 from . import typesetting as mathematics
 from .about import About
 from .expressions import as_expression
+from .hidden_cones import exponential_atoms, log_dets, parts_of, semidefinite_orders
 from .tables import WIDTH
 
 
@@ -30,6 +32,8 @@ def _check_leaves(term: Any, variables: Mapping[str, cp.Variable], what: str) ->
     for variable in term.variables():
         if variable.id not in declared:
             raise InvalidProblem(f"{what} uses a variable {variable.name()} that variables() does not return")
+    if any(isinstance(part, indicator) for part in parts_of(term)):
+        raise InvalidProblem(f"{what} has an indicator of constraints; return these from constraints() instead")
     for parameter in term.parameters():
         if parameter.value is None:
             raise InvalidProblem(f"{what} has a parameter {parameter.name()} without a value; set its value")
@@ -37,6 +41,30 @@ def _check_leaves(term: Any, variables: Mapping[str, cp.Variable], what: str) ->
         numbers = constant.value.data if sp.issparse(constant.value) else constant.value
         if not np.isfinite(numbers).all():
             raise InvalidProblem(f"{what} has a constant with NaN or infinite entries")
+
+
+OF_MATRICES = ("symmetric", "PSD", "NSD", "diag")
+
+
+def _listed(group: Any) -> list[Any]:
+    """Return the constraints of a group: one, or several in a list, a tuple, an array or a generator."""
+    if isinstance(group, np.ndarray):
+        return group.ravel().tolist()
+    several = isinstance(group, Iterable) and not isinstance(group, str | Mapping | cp.Expression)
+    return list(group) if several else [group]
+
+
+def _as_constraints(term: Any) -> list[Any]:
+    """Return a comparison of numbers, which Python answers at once, as a constraint; anything else as it is.
+
+    A stack of matrices becomes one constraint per matrix.
+    """
+    if isinstance(term, bool | np.bool_):
+        return [cp.Constant(0.0) <= cp.Constant(1.0) if term else cp.Constant(1.0) <= cp.Constant(0.0)]
+    if isinstance(term, cp.constraints.PSD) and term.args[0].ndim > 2:
+        stack = term.args[0]
+        return [stack[place] >> 0 for place in np.ndindex(stack.shape[:-2])]
+    return [term]
 
 
 def checked_variables(problem: Any) -> dict[str, cp.Variable]:
@@ -51,12 +79,25 @@ def checked_variables(problem: Any) -> dict[str, cp.Variable]:
             raise InvalidProblem(
                 f"{name}: the variable {key} must be real; complex and integer variables are not supported"
             )
+        if variable.ndim > 2 and any(variable.attributes[attribute] for attribute in OF_MATRICES):
+            raise InvalidProblem(
+                f"{name}: the variable {key} is a stack of matrices with an attribute of matrices; declare one "
+                f"variable for each of them, or leave out the attribute and constrain {key}[k]"
+            )
+        if any(isinstance(bound, cp.Expression) for bound in variable.bounds or ()):
+            raise InvalidProblem(
+                f"{name}: the bounds of the variable {key} must be numbers; write an expression as a constraint"
+            )
     return dict(variables)
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """How large a program is."""
+    """How large a program is.
+
+    ``hidden_psd`` are the orders of semidefinite blocks that CVXPY makes of functions, and ``exponential`` the names of
+    functions that need exponential cones.
+    """
 
     unknowns: int
     equations: int
@@ -64,6 +105,8 @@ class Sizes:
     psd: tuple[int, ...]
     other: tuple[str, ...] = ()
     log_det: tuple[int, ...] = ()
+    hidden_psd: tuple[int, ...] = ()
+    exponential: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         parts = [f"{self.unknowns} unknowns"]
@@ -87,7 +130,7 @@ class Declaration:
     @classmethod
     def of(cls, problem: Any, variables: Mapping[str, cp.Variable]) -> Declaration:
         """Collect and check what a problem declares over its variables; an error names the part that is wrong."""
-        name = type(problem).__name__
+        name = problem.called
         objective = problem.objective(**variables)
         if not isinstance(objective, (cp.Minimize, cp.Maximize)):
             raise InvalidProblem(f"{name}.objective() must return cvxpy.Minimize(…) or cvxpy.Maximize(…)")
@@ -102,11 +145,16 @@ class Declaration:
             raise InvalidProblem(f"{name}.constraints() must return a dictionary of constraints by name")
         groups = {}
         for key, group in declared.items():
-            terms = list(group) if isinstance(group, (list, tuple)) else [group]
+            terms = [constraint for term in _listed(group) for constraint in _as_constraints(term)]
             for term in terms:
                 if not isinstance(term, cp.constraints.constraint.Constraint):
                     raise InvalidProblem(
                         f"{name}: the constraint {key!r} contains {term!r}, which is not a CVXPY constraint"
+                    )
+                if isinstance(term, cp.constraints.FiniteSet):
+                    raise InvalidProblem(
+                        f"{name}: the constraint {key!r} allows single values only, which is not convex; use an "
+                        f"interval"
                     )
                 _check_leaves(term, variables, f"{name}: the constraint {key!r}")
                 if problem.convex and not term.is_dcp():
@@ -136,7 +184,7 @@ class Declaration:
         """Return the same as LaTeX."""
         return r",\quad ".join(mathematics.tex(term, self.variables) for term in terms)
 
-    @property
+    @cached_property
     def sizes(self) -> Sizes:
         """Count unknowns, equations, inequalities and cones."""
         unknowns = 0
@@ -146,7 +194,7 @@ class Declaration:
             order = variable.shape[0] if variable.ndim == 2 else 0
             symmetric = order > 1 and variable.is_symmetric()
             unknowns += order * (order + 1) // 2 if symmetric else variable.size
-            if variable.attributes["PSD"]:
+            if variable.attributes["PSD"] or variable.attributes["NSD"]:
                 psd.append(order)
         for term in self.terms:
             if isinstance(term, cp.constraints.PSD):
@@ -157,16 +205,11 @@ class Declaration:
                 inequalities += term.size
             else:
                 other.append(f"{type(term).__name__} of size {term.size}")
-        logarithms = tuple(order for part in (self.objective, *self.terms) for order in _log_dets(part))
-        return Sizes(unknowns, equations, inequalities, tuple(psd), tuple(other), logarithms)
-
-
-def _log_dets(expression: Any) -> Iterator[int]:
-    """Yield the orders of the matrices whose log-determinants are in an expression."""
-    if isinstance(expression, cp.log_det):
-        yield expression.args[0].shape[0]
-    for part in getattr(expression, "args", ()):
-        yield from _log_dets(part)
+        parts = (self.objective, *self.terms)
+        logarithms = tuple(order for part in parts for order in log_dets(part))
+        hidden = tuple(order for part in parts for order in semidefinite_orders(part))
+        exponential = tuple(dict.fromkeys(name for part in parts for name in exponential_atoms(part)))
+        return Sizes(unknowns, equations, inequalities, tuple(psd), tuple(other), logarithms, hidden, exponential)
 
 
 DECLARES = ("variables", "objective", "constraints")
@@ -194,6 +237,11 @@ class Declared(ABC):
                 setattr(cls, name, _default(cls, name))
         if not is_said_of(cls, "about"):
             cls.about = cls.about.of_another_program()
+
+    @property
+    def called(self) -> str:
+        """What reports call it: the name of its class."""
+        return type(self).__name__
 
     @property
     def tex(self) -> Mapping[str, str]:

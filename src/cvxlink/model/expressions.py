@@ -62,3 +62,8 @@ def _said(shapes: tuple[Shape, ...]) -> str:
         sizes = " × ".join("any number" if size is None else str(size) for size in shape)
         parts.append(f"{words.get(len(shape), 'an array')}{f' of {sizes}' if sizes else ''}")
     return " or ".join(parts)
+
+
+def is_linear(expression: Any) -> bool:
+    """Whether an expression is affine, and so are its parts; CVXPY also calls 0 · x² affine."""
+    return bool(expression.is_affine()) and all(map(is_linear, expression.args))

@@ -102,13 +102,32 @@ def squared_distances(K: Any, i: np.ndarray, j: np.ndarray, sign: float = 1.0) -
     return LinearMap(K, at_places(n, row, np.concatenate([i, j, i]), np.concatenate([i, j, j]), weights, count))
 
 
+def row_differences(K: Any, i: Any, j: Any) -> LinearMap:
+    """Return K_ik − K_jk for all k, pair after pair."""
+    n, count = K.shape[0], len(i)
+    i, j = (np.repeat(np.asarray(ends, dtype=np.int64), n) for ends in (i, j))
+    k, row, one = np.tile(np.arange(n), count), np.arange(count * n), np.ones(count * n)
+    places = np.tile(row, 2), np.concatenate([i, j]), np.tile(k, 2), np.concatenate([one, -one])
+    return LinearMap(K, at_places(n, *places, count * n))
+
+
 def inner_product(C: Any, K: Any) -> LinearMap:
     """Return ⟨C, K⟩ for a symmetric matrix C, dense or sparse."""
-    C = sp.coo_array(C)
-    n = C.shape[0]
-    columns = C.row.astype(np.int64) * n + C.col
-    A = sp.csr_array((C.data, (np.zeros(C.nnz, dtype=int), columns)), shape=(1, n * n))
-    return LinearMap(K, A, scalar=True)
+    return LinearMap(K, _written_out([C]), scalar=True)
+
+
+def inner_products(matrices: Any, K: Any) -> LinearMap:
+    """Return ⟨C, K⟩ for each of some symmetric matrices."""
+    return LinearMap(K, _written_out(matrices))
+
+
+def _written_out(matrices: Any) -> sp.csr_array:
+    """Return matrices as rows of coefficients."""
+    rows = []
+    for C in map(sp.coo_array, matrices):
+        columns = C.row.astype(np.int64) * C.shape[0] + C.col
+        rows.append(sp.csr_array((C.data, (np.zeros(C.nnz, dtype=int), columns)), shape=(1, C.shape[0] ** 2)))
+    return sp.csr_array(sp.vstack(rows))
 
 
 def equal(linear: LinearMap, b: Any) -> Any:
@@ -119,6 +138,12 @@ def equal(linear: LinearMap, b: Any) -> Any:
 def at_most(linear: LinearMap, b: Any) -> Any:
     """Return the inequalities linear ≤ b, which know their rows."""
     return _with_rows(linear <= b, linear, b)
+
+
+def at_least(linear: LinearMap, b: Any) -> Any:
+    """Return the inequalities linear ≥ b, which know their rows: those of −linear ≤ −b."""
+    negative = LinearMap(linear.args[0], -linear.A, linear.scalar)
+    return at_most(negative, -b if isinstance(b, cp.Expression) else 0.0 - np.asarray(b, dtype=float))
 
 
 def _with_rows(constraint: Any, linear: LinearMap, b: Any) -> Any:

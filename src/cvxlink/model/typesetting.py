@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import cvxpy as cp
 import numpy as np
 from cvxpy.atoms.affine.add_expr import AddExpression
-from cvxpy.atoms.affine.binary_operators import MulExpression
+from cvxpy.atoms.affine.binary_operators import DivExpression, MulExpression
+from cvxpy.atoms.affine.hstack import Hstack
+from cvxpy.atoms.affine.promote import Promote
+from cvxpy.atoms.affine.sum import Sum
+from cvxpy.atoms.affine.unary_operators import NegExpression
 
 _SYMBOLS = {
     r"\langle": "⟨",
@@ -26,7 +31,9 @@ _SYMBOLS = {
     "^{1/2}": "^½",
     "^{-1/2}": "^-½",
     r"\log": "log",
+    r"\det": "det",
     r"\max": "max",
+    r"\min": "min",
     r"\succeq": "⪰",
     r"\preceq": "⪯",
     r"\forall": "for all",
@@ -34,6 +41,13 @@ _SYMBOLS = {
     r"\quad": "  ",
     r"\sum": "Σ",
     r"\top": "ᵀ",
+    r"\gamma": "γ",
+    r"\delta": "δ",
+    r"\epsilon": "ε",
+    r"\eta": "η",
+    r"\theta": "θ",
+    r"\rho": "ρ",
+    r"\tau": "τ",
     r"\mu": "μ",
     r"\nu": "ν",
     r"\alpha": "α",
@@ -59,6 +73,7 @@ _WORDS = (
     (r"Sum\(((?:(?!Sum\().)*?), None, False\)", r"sum(\1)"),
     (r"diag_mat\((\w+), 0\)", r"diag(\1)"),
     (r"quad_over_lin\((.*?), 1\.0, None, False\)", r"sum_squares(\1)"),
+    (r", None, False\)", ")"),
 )
 
 LONGEST_TERM = 200
@@ -77,43 +92,175 @@ def plain(tex: str) -> str:
 
 def expression(term: Any, names: dict[str, cp.Variable]) -> str:
     """Return a CVXPY objective or constraint in plain characters: its own LaTeX, or how CVXPY writes it."""
-    return _composed(term, names, plain, str)
+    return _Writer(names, plain, str).written(term)
 
 
 def tex(term: Any, names: dict[str, cp.Variable]) -> str:
     """Return the same as LaTeX."""
-    return _composed(term, names, str, verbatim)
+    return _Writer(names, str, verbatim).written(term)
 
 
-def _composed(
-    term: Any, names: dict[str, cp.Variable], of_tex: Callable[[str], str], of_words: Callable[[str], str]
-) -> str:
-    """Compose a term from the LaTeX of its parts, and CVXPY's wording where a part has none."""
-    if isinstance(term, (cp.Minimize, cp.Maximize)):
-        term = term.args[0]
-    if hasattr(term, "stands_for"):
-        written, of = term.stands_for
-        name = next((name for name, variable in names.items() if variable is of), None)
-        if name is not None:
-            return of_tex(written.replace("@", getattr(of, "written_as", name)))
-    if _knows_a_part(term):
+_RELATIONS: dict[type, str] = {cp.constraints.Inequality: r"\le", cp.constraints.Equality: "="}
+_TURNED: dict[type, str] = {cp.constraints.Inequality: r"\ge", cp.constraints.Equality: "="}
+_AROUND = {
+    cp.maximum: (r"\max(", ")"),
+    cp.minimum: (r"\min(", ")"),
+    cp.max: (r"\max(", ")"),
+    cp.min: (r"\min(", ")"),
+    cp.abs: ("|", "|"),
+}
+_LETTERS = ("alpha", "beta", "gamma", "delta", "epsilon", "eta", "lambda", "mu", "nu", "rho", "sigma", "tau", "theta")
+
+
+@dataclass(frozen=True)
+class _Writer:
+    """Composes a term from the LaTeX of its parts, and CVXPY's wording where a part has none.
+
+    ``of_tex`` and ``of_words`` bring both into the same language: plain characters, or LaTeX.
+    """
+
+    names: dict[str, cp.Variable]
+    of_tex: Callable[[str], str]
+    of_words: Callable[[str], str]
+
+    def written(self, term: Any) -> str:
+        """Return the term."""
+        if isinstance(term, (cp.Minimize, cp.Maximize)):
+            term = term.args[0]
+        own = self._own(term)
+        if own is not None:
+            return own
+        if _knows_a_part(term):
+            composed = self._composed(term)
+            if composed is not None:
+                return composed
+        if isinstance(term, cp.constraints.PSD):
+            return self.of_words(f"{_written(term.args[0], self.names)} ⪰ 0")
+        return self.of_words(_written(term, self.names))
+
+    def _own(self, term: Any) -> str | None:
+        """Return what a term says of itself."""
+        if hasattr(term, "stands_for"):
+            written, of = term.stands_for
+            symbol = self._symbol(of)
+            if symbol is not None:
+                return self.of_tex(written.replace("@", symbol))
+        return None
+
+    def _symbol(self, of: Any) -> str | None:
+        """Return the LaTeX of a variable or a multiple of one."""
+        number, symbols, core = _factors(of)
+        name = next((name for name, variable in self.names.items() if variable is core), None)
+        if name is None:
+            return None
+        symbol = getattr(core, "written_as", name)
+        return symbol if core is of else f"({_scaled(number, symbols, symbol)})"
+
+    def _composed(self, term: Any) -> str | None:
+        """Return a sum, multiple, maximum or relation of parts; None for anything else."""
+        if type(term) in _RELATIONS:
+            left, right = (self._number(side) or self.written(side) for side in term.args)
+            if term.args[0].is_constant():  # t ≥ 3 is 3 ≤ t to CVXPY
+                return f"{right} {self.of_tex(_TURNED[type(term)])} {left}"
+            return f"{left} {self.of_tex(_RELATIONS[type(term)])} {right}"
         if isinstance(term, AddExpression):
-            return " + ".join(_composed(part, names, of_tex, of_words) for part in term.args)
-        if isinstance(term, cp.multiply | MulExpression) and term.args[0].is_constant() and term.args[0].size == 1:
-            inside = _composed(term.args[1], names, of_tex, of_words)
-            factor = f"{float(np.sum(term.args[0].value)):.4g}"
-            return f"{factor} ({inside})" if _is_a_sum(inside) else f"{factor} {inside}"
-    if isinstance(term, cp.constraints.PSD):
-        return of_words(f"{_written(term.args[0], names)} ⪰ 0")
-    return of_words(_written(term, names))
+            return _added(self._number(part) or self.written(part) for part in term.args)
+        number, symbols, core = _factors(term)
+        if core is not term:
+            return _scaled(number, [self.of_tex(symbol) for symbol in symbols], self.written(core))
+        for kind, (before, after) in _AROUND.items():
+            if isinstance(term, kind) and not any(term.get_data() or ()):
+                inside = ", ".join(self._number(part) or self.written(part) for part in _listed(term.args))
+                return f"{self.of_tex(before)}{inside}{after}"
+        if isinstance(term, Sum) and not any(term.get_data()) and isinstance(term.args[0], Hstack):
+            return _added(self.written(part) for part in _listed(term.args))
+        return None
+
+    def _number(self, term: Any) -> str:
+        """Return one number, or a parameter, as it is printed; an empty text for anything else."""
+        number, symbols, core = _factors(term)
+        if core is None:
+            return _scaled(number, [self.of_tex(symbol) for symbol in symbols], "")
+        return ""
+
+
+def _factors(term: Any) -> tuple[float, list[str], Any]:
+    """Split off numbers and parameters: their product, the LaTeX of the parameters, and what is left, or None."""
+    if hasattr(term, "stands_for") or not isinstance(term, cp.Expression):
+        return 1.0, [], term
+    if isinstance(term, Promote) or (isinstance(term, cp.reshape) and term.size == 1):
+        return _factors(term.args[0])
+    if isinstance(term, cp.Parameter) and term.size == 1:
+        return 1.0, [_parameter(term)], None
+    if term.size == 1 and term.is_constant() and not term.parameters():
+        return float(np.sum(term.value)), [], None
+    if isinstance(term, NegExpression):
+        number, symbols, core = _factors(term.args[0])
+        return -number, symbols, core
+    if isinstance(term, cp.multiply | MulExpression | DivExpression):
+        (a, first, left), (b, second, right) = map(_factors, term.args)
+        if isinstance(term, DivExpression):
+            if right is None and b:
+                return a / b, [*first, *(f"/ {symbol}" for symbol in second)], left
+        elif left is None or right is None:
+            return a * b, first + second, right if left is None else left
+    return 1.0, [], term
+
+
+def _parameter(parameter: cp.Parameter) -> str:
+    """Return the LaTeX of a parameter: its symbol, its name, or its value if nobody named it."""
+    if hasattr(parameter, "written_as"):
+        return parameter.written_as
+    name = parameter.name()
+    if re.fullmatch(r"param\d+", name) and parameter.value is not None:
+        return f"{float(np.sum(parameter.value)):.4g}"
+    if name in _LETTERS:
+        return f"\\{name}"
+    return name if len(name) == 1 else rf"\text{{{name.replace('_', ' ')}}}"
+
+
+def _scaled(number: float, symbols: list[str], inside: str) -> str:
+    """Return numbers and symbols times what is inside; a factor of 1 is not printed."""
+    times = [symbol for symbol in symbols if not symbol.startswith("/")]
+    per = [symbol for symbol in symbols if symbol.startswith("/")]
+    if (number != 1 or symbols) and (_is_a_sum(inside) or inside.startswith("-")):
+        inside = f"({inside})"
+    rest = [*times, *([inside] if inside else [])]
+    size = [] if abs(number) == 1 and rest else [f"{abs(number):.4g}"]
+    return ("-" if number < 0 else "") + " ".join([*size, *rest, *per])
+
+
+def _added(parts: Iterable[str]) -> str:
+    """Return a sum; what begins with a minus is subtracted, and zeros are left out."""
+    text = ""
+    for part in parts:
+        if part in ("0", "-0"):
+            continue
+        if not text:
+            text = part
+        else:
+            text += f" - {part[1:].lstrip()}" if part.startswith("-") else f" + {part}"
+    return text or "0"
+
+
+def _listed(arguments: list[Any]) -> list[Any]:
+    """Return the parts of a list that CVXPY has put side by side, or the arguments themselves."""
+    (first, *others) = arguments
+    return list(first.args) if isinstance(first, Hstack) and not others else arguments
 
 
 def _is_a_sum(text: str) -> bool:
-    """Whether there is a plus outside all brackets."""
-    depth = 0
+    """Whether there is a plus or minus outside all brackets."""
+    for command, bracket in ((r"\langle", "⟨"), (r"\rangle", "⟩"), (r"\|", "‖")):
+        text = text.replace(command, bracket)
+    text = re.sub(r"(?<=\d[eE])[-+](?=\d)", "", text)  # of numbers such as 1e-05
+    depth, open_bars = 0, set[str]()
     for place, character in enumerate(text):
         depth += (character in "([{⟨") - (character in ")]}⟩")
-        if depth == 0 and text.startswith(" + ", place):
+        if character in "|‖":
+            open_bars ^= {character}
+        before = text[:place].rstrip()[-1:]
+        if depth == 0 and not open_bars and character in "+-" and before and before not in "^_,=":
             return True
     return False
 

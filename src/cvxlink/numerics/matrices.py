@@ -68,6 +68,9 @@ class Stiffened:
         """Return the sum."""
         return self.base + self.large
 
+    def __neg__(self) -> Stiffened:
+        return Stiffened(-self.base, -self.large)
+
 
 Matrix = np.ndarray | Congruence
 

@@ -10,7 +10,7 @@ from .kernels import plot_affinity, plot_kernel, plot_spectrum
 from .overview import save_overview
 from .points import plot_clusters, plot_embedding, plot_links, projected
 from .prices import plot_duals
-from .runs import plot_convergence, plot_scores
+from .runs import plot_convergence, plot_path, plot_scores
 
 __all__ = [
     "CANNOT",
@@ -22,6 +22,7 @@ __all__ = [
     "plot_embedding",
     "plot_kernel",
     "plot_links",
+    "plot_path",
     "plot_scores",
     "plot_spectrum",
     "projected",

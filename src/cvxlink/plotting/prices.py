@@ -12,6 +12,7 @@ from ..engine.solution import Solution
 from ..errors import InvalidInput, ReductionRefused
 from ..numerics.checks import as_count
 from ..reductions import Contraction
+from ..reductions.contraction import ContractionLift
 from .canvas import CANNOT, MUST, SMALL, as_title, axes
 
 if TYPE_CHECKING:
@@ -136,9 +137,12 @@ def _merged_rows(solution: Solution) -> dict[str, tuple[np.ndarray, np.ndarray]]
     multipliers.
     """
     try:
-        lift: Any = Contraction().apply(solution.problem).lift
+        lift = Contraction().apply(solution.problem).lift
     except ReductionRefused:
         return {}
-    forced = (lift.stiffening != 0) | (lift.row_map < 0)  # rows below zero have become 0 = 0
-    groups, in_one_place = lift.original.split(lift.row_map), lift.original.split(forced)
+    if not isinstance(lift, ContractionLift):
+        return {}
+    row_map = lift.face.merging.row_map
+    forced = (lift.face.stiffening != 0) | (row_map < 0)  # rows below zero have become 0 = 0
+    groups, in_one_place = lift.original.split(row_map), lift.original.split(forced)
     return {name: (groups[name], in_one_place[name]) for name in groups}

@@ -1,4 +1,4 @@
-"""Curves: how a route approached the solution, and how scores grow with more links."""
+"""Curves: how a route approached the solution, how scores grow with more links, and optima along a path."""
 
 from __future__ import annotations
 
@@ -7,17 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..engine.path import SolutionPath
 from ..engine.solution import Solution
 from ..errors import InvalidInput
 from ..numerics.arguments import shown
 from ..numerics.checks import real_array
-from .canvas import COLOURS, SMALL, as_title, axes, cluster_style, count_on_x
+from .canvas import CANNOT, COLOURS, SMALL, as_title, axes, cluster_style, count_on_x, drawn_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 DISTANCE = "bound on the distance to the solution"
 GAP = "relative gap"
+# With a larger ratio of the largest to the smallest value of a path, its axis is logarithmic.
+WIDE = 30.0
 
 
 def plot_convergence(solution: Solution | Mapping[str, Solution], ax: Axes | None = None, title: str = "") -> Axes:
@@ -123,3 +126,57 @@ def _by_number(name: str, pairs: Iterable[tuple[int, Any]]) -> dict[float, np.nd
             f"the curve of {shown(name)} has no scores, or some that are not finite; leave these out", "curve"
         )
     return together
+
+
+def plot_path(path: SolutionPath, ax: Axes | None = None, title: str = "") -> Axes:
+    """Draw the optimum along a path, with a band between its certified bounds, and mark values without an answer.
+
+    Parameters
+    ----------
+    path : SolutionPath
+        What :meth:`cvxlink.Problem.path` returns.
+    ax : matplotlib Axes, optional
+    title : str
+    """
+    if not isinstance(path, SolutionPath):
+        raise InvalidInput(f"plot_path takes a path, what problem.path() returns, not {type(path).__name__}", "path")
+    ax = axes(ax)
+    order = np.argsort(path.values, kind="stable")
+    values, optima = path.values[order], path.optima[order]
+    found = np.isfinite(optima)
+    low, high = (
+        np.where(np.isfinite(bounds[order]), bounds[order], optima) for bounds in (path.lower_bounds, path.upper_bounds)
+    )
+    if found.any():
+        ax.fill_between(values[found], low[found], high[found], color=COLOURS[0], alpha=0.25, linewidth=0)
+        ax.plot(values[found], optima[found], color=COLOURS[0], marker="o", markersize=4, label="optimum")
+    for kind in dict.fromkeys(path[k].status for k in order[~found]):
+        at = [values[r] for r, k in enumerate(order) if not found[r] and path[k].status is kind]
+        ax.plot(
+            at,
+            np.full(len(at), 0.03),
+            "x",
+            color=CANNOT,
+            transform=ax.get_xaxis_transform(),
+            label=f"no answer: {kind}",
+        )
+    if not found.all():
+        ax.legend(fontsize=SMALL)
+    if values[0] > 0 and values[-1] > WIDE * values[0]:
+        ax.set_xscale("log")
+    ax.set(title=as_title(title), xlabel=f"{drawn_name(path.name)}{_about_bounds(path)}", ylabel="optimum")
+    ax.grid(axis="y", color="#DDDDDD", linewidth=0.6)
+    return ax
+
+
+def _about_bounds(path: SolutionPath) -> str:
+    """Return what the band of a path is, in words."""
+    bounds = np.array([path.lower_bounds, path.upper_bounds])
+    found = np.isfinite(path.optima)
+    bounded = found & np.isfinite(bounds).any(axis=0)
+    if not bounded.any():
+        return ""
+    farthest = np.nanmax(abs(bounds - path.optima)[:, bounded])
+    missing = int((found & ~bounded).sum())
+    without = f"; {missing} of {len(path)} values have none" if missing else ""
+    return f"\nband: certified bounds, at most {farthest:.1g} from the optimum{without}"

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..errors import ReductionRefused
 from ..model.declared import Declaration, Sizes
+from ..model.keeping import KEPT
 
 
 class Program(ABC):
@@ -21,7 +22,7 @@ class Program(ABC):
 
     def __getstate__(self) -> dict[str, Any]:
         # CVXPY's expressions are made again when they are needed.
-        return {name: value for name, value in self.__dict__.items() if name != "declaration"}
+        return {name: value for name, value in self.__dict__.items() if name not in ("declaration", KEPT)}
 
     @property
     def sizes(self) -> Sizes:
@@ -31,6 +32,10 @@ class Program(ABC):
     def linear_sdp(self) -> Any:
         """Return the program as a :class:`~cvxlink.LinearSDP`, or raise :class:`ReductionRefused` with the reason."""
         raise ReductionRefused("it is not a linear semidefinite program")
+
+    def separable_sdp(self) -> Any:
+        """Return the program with convex functions of single numbers in its objective, or refuse with the reason."""
+        raise ReductionRefused("its objective is not a sum of functions of single numbers")
 
     @property
     def largest_clique(self) -> int | None:

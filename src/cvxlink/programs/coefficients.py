@@ -53,6 +53,9 @@ def _known_map(expression: Any, K: cp.Variable) -> Map | None:
         return _times(-1.0, _known_map(expression.args[0], K))
     if isinstance(expression, DivExpression) and expression.args[1].size == 1:
         return _times(1 / float(np.sum(expression.args[1].value)), _known_map(expression.args[0], K))
+    product = _known_matrix_product(expression, K)
+    if product is not None:
+        return product
     if isinstance(expression, MulExpression) and expression.args[0].is_constant():  # cp.multiply is one too
         return _known_product(expression, K)
     return None
@@ -87,6 +90,24 @@ def _known_product(expression: Any, K: cp.Variable) -> Map | None:
         weights = sp.csr_array(np.atleast_2d(as_dense(factor.value)))
         return sp.csr_array(weights @ A), weights @ a
     return None
+
+
+def _known_matrix_product(expression: Any, K: cp.Variable) -> Map | None:
+    """Return the product of K with a constant vector or matrix B, from the left or from the right; else None."""
+    if type(expression) is not MulExpression or not any(_is_matrix(arg, K) for arg in expression.args):
+        return None
+    from_left = _is_matrix(expression.args[1], K)
+    factor = expression.args[0 if from_left else 1]
+    if not factor.is_constant() or factor.ndim not in (1, 2):
+        return None
+    n, B = K.shape[0], as_dense(factor.value)
+    B = B.T if from_left and B.ndim == 2 else B.reshape(n, -1)
+    # Entry (r, c) of KB is the sum of K_rj B_jc over j; BK is the transpose of KBᵀ.
+    j, c = np.nonzero(B)
+    r = np.repeat(np.arange(n), len(j))
+    j, c = np.tile(j, n), np.tile(c, n)
+    row = c + r * B.shape[1] if from_left else r + c * n
+    return at_places(n, row, r, j, B[j, c], expression.size), np.zeros(expression.size)
 
 
 def _selected(expression: Any, K: cp.Variable) -> np.ndarray | None:
@@ -136,10 +157,13 @@ def _repeated(A: sp.csr_array, times: int) -> sp.csr_array:
 
 def by_gradient(expression: Any, K: cp.Variable) -> tuple[sp.csr_array, np.ndarray]:
     """Return the coefficients from CVXPY's gradient and the value at K = 0."""
-    n = K.shape[0]
+    n, saved = K.shape[0], K._value
     K.save_value(np.zeros(K.shape))
-    constant = np.atleast_1d(np.asarray(as_dense(expression.value), dtype=float)).ravel(order="F")
-    gradient = sp.coo_array(_matrix(expression.grad[K]).T)
+    try:
+        constant = np.atleast_1d(np.asarray(as_dense(expression.value), dtype=float)).ravel(order="F")
+        gradient = sp.coo_array(_matrix(expression.grad[K]).T)
+    finally:
+        K.save_value(saved)  # somebody may be working with the point
     # CVXPY counts entries column by column; symmetrising makes that the same as row by row.
     i, j = gradient.col % n, gradient.col // n
     A = at_places(n, gradient.row, i, j, gradient.data, expression.size)

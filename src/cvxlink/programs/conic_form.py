@@ -17,9 +17,11 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 import scipy.sparse as sp
-from cvxpy.reductions.dcp2cone.cone_matrix_stuffing import ConeMatrixStuffing
 from cvxpy.reductions.dcp2cone.dcp2cone import Dcp2Cone
 from cvxpy.reductions.eval_params import EvalParams
+from cvxpy.reductions.inverse_data import InverseData
+from cvxpy.reductions.solvers.solving_chain_utils import get_canon_backend
+from cvxpy.utilities.coeff_extractor import CoeffExtractor
 
 from ..errors import ReductionRefused
 from ..numerics.matrices import as_dense
@@ -54,6 +56,19 @@ class Cone:
         part, A = self.parts[0], {name: sp.csr_array(block[rows]) for name, block in self.parts[0].A.items()}
         B = [sp.csr_array(block[rows]) for block in part.B]
         return replace(self, parts=(Part((len(rows),), A, B, part.a[rows]),))
+
+    @property
+    def units(self) -> np.ndarray:
+        """The numbers of the smallest parts of the cone that are cones themselves, one for each row."""
+        sizes = [int(np.prod(part.shape)) for part in self.parts]
+        if self.kind in ("zero", "nonnegative"):
+            return np.arange(sizes[0])
+        if self.kind in ("exponential", "power"):
+            return np.tile(np.arange(sizes[0]), 3)
+        if self.kind == "second-order" and len(self.parts[1].shape) == 2 and sizes[0] > 1:
+            place, length = np.arange(sizes[1]), self.parts[1].shape[0]
+            return np.concatenate([np.arange(sizes[0]), place // length if self.axis == 0 else place % length])
+        return np.zeros(sum(sizes), dtype=int)
 
     def multipliers(self) -> list[cp.Variable]:
         """Return one variable per part."""
@@ -104,6 +119,42 @@ class Cone:
 
 
 @dataclass(frozen=True, eq=False)
+class Compiled:
+    """A convex program that CVXPY has written with cones, before it is turned into numbers.
+
+    ``added`` are the variables that CVXPY introduced, ``read`` has the kind of cone of each constraint and the
+    expressions in it, and ``owners`` maps the id of a declared constraint to the number of its cone.
+    """
+
+    problem: cp.Problem
+    added: list[cp.Variable]
+    read: list[tuple[str, list[Any]]]
+    owners: dict[int, int]
+
+    @classmethod
+    def of(cls, objective: Any, variables: Mapping[str, cp.Variable], constraints: Sequence[Any] = ()) -> Compiled:
+        """Let CVXPY write a convex expression and constraints with cones."""
+        problem = cp.Problem(cp.Minimize(objective), list(constraints))
+        if not problem.is_dcp():
+            raise ReductionRefused("it is not convex")
+        _refuse_approximations(problem)
+        for variable in problem.variables():
+            variable.save_value(None)  # CVXPY would start its own variables from it, which can fail
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # CVXPY's warnings about its own forms are not for the user
+            evaluated, _ = EvalParams().apply(problem)
+            conic, back = Dcp2Cone().apply(evaluated)
+        own = {variable.id for variable in variables.values()}
+        numbers = {term.id: k for k, term in enumerate(conic.constraints)}
+        owners = {
+            constraint.id: numbers[back.cons_id_map[number.id]]
+            for constraint, number in zip(constraints, evaluated.constraints, strict=True)
+        }
+        added = [variable for variable in conic.variables() if variable.id not in own]
+        return cls(conic, added, [_read(term) for term in conic.constraints], owners)
+
+
+@dataclass(frozen=True, eq=False)
 class ConicForm:
     """A convex program as data.
 
@@ -121,17 +172,8 @@ class ConicForm:
     @classmethod
     def of(cls, objective: Any, variables: Mapping[str, cp.Variable], constraints: Sequence[Any] = ()) -> ConicForm:
         """Let CVXPY write a convex expression and constraints with cones."""
-        problem = cp.Problem(cp.Minimize(objective), list(constraints))
-        _refuse_approximations(problem)
-        for variable in problem.variables():
-            variable.save_value(None)  # CVXPY would start its own variables from it, which can fail
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # CVXPY's warnings about its own forms are not for the user
-            evaluated, _ = EvalParams().apply(problem)
-            conic, back = Dcp2Cone().apply(evaluated)
-        own = {variable.id for variable in variables.values()}
-        added = [variable for variable in conic.variables() if variable.id not in own]
-        read = [_read(term) for term in conic.constraints]
+        compiled = Compiled.of(objective, variables, constraints)
+        conic, added, read = compiled.problem, compiled.added, compiled.read
         expressions = [conic.objective.args[0], *(e for _, inside in read for e in inside)]
         linear, *parts = affine_maps(expressions, variables, added)
         cones, places = [], iter(parts)
@@ -139,12 +181,7 @@ class ConicForm:
             alpha = term.alpha.value if kind == "power" else None
             cones.append(Cone(kind, tuple(next(places) for _ in inside), getattr(term, "axis", 0), alpha))
         c = {name: _row(block) for name, block in linear.A.items()}
-        numbers = {term.id: k for k, term in enumerate(conic.constraints)}
-        owners = {
-            constraint.id: numbers[back.cons_id_map[number.id]]
-            for constraint, number in zip(constraints, evaluated.constraints, strict=True)
-        }
-        return cls(c, [_row(block) for block in linear.B], float(linear.a[0]), cones, added, owners)
+        return cls(c, [_row(block) for block in linear.B], float(linear.a[0]), cones, added, compiled.owners)
 
     def on_blocks(self, name: str, P: sp.csr_array) -> ConicForm:
         """Return the form with K = P K' Pᵀ for the matrix K of that name."""
@@ -232,30 +269,54 @@ def _read(term: Any) -> tuple[str, list[Any]]:
     )
 
 
+def whole_map(expressions: list[Any]) -> tuple[sp.csr_array, np.ndarray, dict[int, int]]:
+    """Return affine expressions as one matrix and offsets, and the first column of each variable by its id."""
+    problem, _ = EvalParams().apply(cp.Problem(cp.Minimize(0), [cp.constraints.Zero(e) for e in expressions]))
+    inside, numbering = [zero.args[0] for zero in problem.constraints], InverseData(problem)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        extractor = CoeffExtractor(numbering, get_canon_backend(problem, None))
+        try:
+            tensor = extractor.affine(inside)
+        except NotImplementedError as error:  # such as 0 · x², which CVXPY calls affine
+            raise ReductionRefused("CVXPY cannot write one of its affine expressions as a matrix") from error
+    # There are no parameters left, so the tensor is one column: the matrix, and then the offsets.
+    whole = tensor.reshape((sum(e.size for e in inside), extractor.x_length + 1), order="F").tocsr()
+    return sp.csr_array(whole[:, :-1]), whole[:, [-1]].toarray().ravel(), numbering.var_offsets
+
+
 def affine_maps(expressions: list[Any], variables: Mapping[str, cp.Variable], added: list[cp.Variable]) -> list[Part]:
     """Return affine expressions as matrices and offsets, using CVXPY's compiler."""
-    zero = [cp.constraints.Zero(cp.vec(expression, order="F")) for expression in expressions]
-    stuffed, _ = ConeMatrixStuffing().apply(EvalParams().apply(cp.Problem(cp.Minimize(0), zero))[0])
-    *_, whole, offsets = stuffed.apply_parameters()
-    whole = sp.csr_array(whole)
+    whole, offsets, first = whole_map(expressions)
     ends = np.cumsum([expression.size for expression in expressions])
-
-    def block(rows: slice, variable: cp.Variable) -> sp.csr_array:
-        start = stuffed.var_id_to_col.get(variable.id)
-        if start is None:
-            return sp.csr_array((rows.stop - rows.start, variable.size))
-        J = whole[rows, start : start + variable.size]
-        if variable.ndim == 2 and variable.is_symmetric():
-            mirrored = np.arange(variable.size).reshape(variable.shape).T.ravel()
-            J = (J + J[:, mirrored]) / 2
-        return sp.csr_array(J)
-
     parts = []
     for expression, end in zip(expressions, ends, strict=True):
         rows = slice(end - expression.size, end)
-        A = {name: block(rows, variable) for name, variable in variables.items()}
-        parts.append(Part(expression.shape, A, [block(rows, v) for v in added], offsets[rows]))
+        matrix = whole[rows]
+        A = {name: coefficients_of(variable, matrix, first.get(variable.id)) for name, variable in variables.items()}
+        B = [coefficients_of(variable, matrix, first.get(variable.id)) for variable in added]
+        parts.append(Part(expression.shape, A, B, offsets[rows]))
     return parts
+
+
+def coefficients_of(variable: cp.Variable, matrix: sp.csr_array, start: int | None) -> sp.csr_array:
+    """Return the columns of a variable, which begin at ``start``; those of equal entries share their coefficients."""
+    if start is None:
+        return sp.csr_array((matrix.shape[0], variable.size))
+    J = matrix[:, start : start + variable.size]
+    if variable.ndim == 2 and variable.is_symmetric():
+        mirrored = np.arange(variable.size).reshape(variable.shape).T.ravel()
+        J = (J + J[:, mirrored]) / 2
+    if variable.attributes["diag"] or variable.sparse_idx is not None:
+        J = J @ sp.diags_array(_pattern(variable))
+    return sp.csr_array(J)
+
+
+def _pattern(variable: cp.Variable) -> np.ndarray:
+    """Return 1 for the entries, column by column, that a diagonal or sparse variable has, and 0 for the others."""
+    pattern = np.zeros(variable.shape)
+    pattern[np.diag_indices(variable.shape[0]) if variable.attributes["diag"] else variable.sparse_idx] = 1.0
+    return pattern.ravel(order="F")
 
 
 def _row(block: sp.csr_array) -> np.ndarray:
@@ -273,10 +334,26 @@ def long_enough(lengths: np.ndarray, vectors: np.ndarray, axis: int) -> np.ndarr
 
 
 def outside_exponential(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
-    """Return how far numbers are from y exp(x/y) ≤ z, y ≥ 0."""
-    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-        needed = np.where(y > 0, y * np.exp(np.minimum(x / y, 700.0)), np.maximum(x, 0))
-    return np.maximum(np.maximum(needed - z, -y), 0)
+    """Return how far numbers are from y exp(x/y) ≤ z, y ≥ 0: the least δ with x − δ, y + δ, z + δ in the cone.
+
+    Near y = 0 the exponential function may be astronomical although the cone is near.
+    """
+
+    def misses(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            grown = np.where(x / y > 700.0, np.inf, y * np.exp(np.minimum(x / y, 700.0)))
+            needed = np.where(y > 0, grown, np.where(x > 0, np.inf, 0.0))
+        return (needed > z) | (y < 0)
+
+    x, y, z = np.broadcast_arrays(*(np.asarray(part, dtype=float) for part in (x, y, z)))
+    low, high = np.zeros(x.shape), abs(x) + abs(y) + abs(z)
+    outside = misses(x, y, z)
+    for _ in range(60 if outside.any() else 0):
+        # Between the geometric and the arithmetic mean, so that distances of any size are found.
+        middle = np.where(low > 0, np.sqrt(low * high), np.where(high > 1e-12, 1e-6 * high, high / 2))
+        too_little = misses(x - middle, y + middle, z + middle)
+        low, high = np.where(too_little, middle, low), np.where(too_little, high, middle)
+    return np.where(outside, high, 0.0)
 
 
 def outside_power(x: np.ndarray, y: np.ndarray, z: np.ndarray, alpha: Any) -> np.ndarray:

@@ -17,10 +17,13 @@ from cvxpy.atoms.affine.unary_operators import NegExpression
 
 from ..errors import ReductionRefused
 from ..model.declared import Declaration, Declared, as_values, declared_variables
+from ..model.expressions import is_linear
 from ..model.linear_maps import LinearMap, at_places
 from .base import Program
 from .coefficients import by_gradient, coefficients
 from .linear_sdp import LinearSDP, Rows, Sense
+from .separable_reading import read_separable_sdp
+from .separable_sdp import SeparableSDP
 
 
 def read_linear_sdp(declaration: Declaration) -> LinearSDP:
@@ -33,7 +36,7 @@ def read_linear_sdp(declaration: Declaration) -> LinearSDP:
         raise ReductionRefused(f"its variable {name} is not a plain symmetric matrix")
     if isinstance(declaration.objective, cp.Maximize):
         raise ReductionRefused("it maximises; minimise the negative objective instead")
-    if not declaration.objective.args[0].is_affine():
+    if not is_linear(declaration.objective.args[0]):
         raise ReductionRefused("its objective is not linear")
     cone = None
     if "PSD" in special:
@@ -77,7 +80,9 @@ def read_linear_sdp(declaration: Declaration) -> LinearSDP:
 
 def name_of_cone(name: str, declaration: Declaration) -> str:
     """Return an unused name for the multiplier of a variable that is declared semidefinite."""
-    return next(word for word in ("psd", f"{name} psd", f"{name} is psd") if word not in declaration.constraints)
+    several = sum(bool(variable.attributes["PSD"]) for variable in declaration.variables.values()) > 1
+    words = [f"{name} psd", f"{name} is psd"] if several else ["psd", f"{name} psd", f"{name} is psd"]
+    return next(word for word in words if word not in declaration.constraints)
 
 
 def linear_rows(declaration: Declaration, K: cp.Variable) -> tuple[list[Rows], list[Any]]:
@@ -97,9 +102,16 @@ def semidefinite_variable(term: Any, variables: Mapping[str, cp.Variable]) -> st
     if isinstance(term, cp.constraints.PSD):
         for name, variable in variables.items():
             alone = [v.id for v in term.variables()] == [variable.id]
-            if alone and variable.is_symmetric() and _is_the_variable(term.args[0], variable):
+            whole = variable.is_symmetric() and not variable.attributes["diag"] and variable.sparse_idx is None
+            if alone and whole and _is_the_variable(term.args[0], variable):
                 return name
     return None
+
+
+def semidefinite_names(declaration: Declaration) -> list[str]:
+    """Return the names of the variables that are semidefinite, by a constraint or as declared."""
+    names = {semidefinite_variable(term, declaration.variables) for term in declaration.terms}
+    return [name for name, v in declaration.variables.items() if name in names or v.attributes["PSD"]]
 
 
 def body_of(term: Any) -> Any:
@@ -116,7 +128,7 @@ def _read_rows(key: str, term: Any, K: cp.Variable) -> Rows:
     if not isinstance(term, (cp.constraints.Equality, cp.constraints.Inequality, cp.constraints.Zero)):
         raise ReductionRefused(f"its constraint {key!r} is of type {type(term).__name__}")
     body = body_of(term)
-    if not body.is_affine():
+    if not is_linear(body):
         raise ReductionRefused(f"its constraint {key!r} is not linear")
     A, constant = coefficients(body, K)
     # 0 − constant instead of −constant, which would give −0
@@ -147,8 +159,40 @@ def _is_zero(constant: Any) -> bool:
     return not (value.nnz if sp.issparse(value) else np.any(value))
 
 
+class ReadProgram(Program):
+    """A program whose data are read from its declaration, each kind only once."""
+
+    def linear_sdp(self) -> LinearSDP:
+        """Return the linear SDP read from the declaration; it is read only once."""
+        if isinstance(self._read, LinearSDP):
+            return self._read
+        raise ReductionRefused(self._read)
+
+    def separable_sdp(self) -> SeparableSDP:
+        """Return the program with functions of single numbers read from the declaration; it is read only once."""
+        if isinstance(self._read_terms, SeparableSDP):
+            return self._read_terms
+        raise ReductionRefused(self._read_terms)
+
+    @cached_property
+    def _read_terms(self) -> SeparableSDP | str:
+        if not self.convex:
+            return "it is not convex"
+        try:
+            return read_separable_sdp(self.declaration, read_linear_sdp)
+        except ReductionRefused as refusal:
+            return str(refusal)
+
+    @cached_property
+    def _read(self) -> LinearSDP | str:
+        try:
+            return read_linear_sdp(self.declaration)
+        except ReductionRefused as refusal:
+            return str(refusal)
+
+
 @dataclass(frozen=True, eq=False)
-class DeclaredProgram(Program):
+class DeclaredProgram(ReadProgram):
     """The program that a problem declares."""
 
     problem: Declared
@@ -162,19 +206,6 @@ class DeclaredProgram(Program):
     def declaration(self) -> Declaration:
         """The declaration of the problem."""
         return self.problem.declaration
-
-    def linear_sdp(self) -> LinearSDP:
-        """Return the linear SDP read from the declaration; it is read only once."""
-        if isinstance(self._read, LinearSDP):
-            return self._read
-        raise ReductionRefused(self._read)
-
-    @cached_property
-    def _read(self) -> LinearSDP | str:
-        try:
-            return read_linear_sdp(self.declaration)
-        except ReductionRefused as refusal:
-            return str(refusal)
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,6 +252,12 @@ class SpecialProgram(DeclaredProgram):
             return self.data
         if self.proof is None:
             return super().linear_sdp()
+        raise ReductionRefused(self.not_linear)
+
+    def separable_sdp(self) -> SeparableSDP:
+        """Return the declared program, unless it is proven in its own way."""
+        if self.proof is None:
+            return super().separable_sdp()
         raise ReductionRefused(self.not_linear)
 
     def value(self, point: Mapping[str, Any]) -> float:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 from typing import Any, Literal
 
@@ -21,12 +20,14 @@ from ..numerics.checks import LARGEST_COORDINATE, as_matrix, as_number, as_pairs
 from ..numerics.harmonic import HarmonicExtension
 from ..numerics.least_eigenvalue import least_eigenvalue
 from ..numerics.matrices import Congruence, Matrix, Stiffened, entries, inner
-from ..numerics.rounding import dot, gamma, row_sums_above, terms_per_row
+from ..numerics.rounding import PIECE, dot, gamma, row_sums_above, terms_per_row, total
 from .base import Program
 
 Sense = Literal["==", "<="]
 # Between these, the solvers' own scaling is good enough.
 LEAST_MODERATE, MOST_MODERATE = 0.1, 100.0
+# Rows with more coefficients are added up in pieces.
+LONG_ROW = 4 * PIECE
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,22 +49,6 @@ class Rows:
         """Return the columns and coefficients of row r."""
         where = slice(self.A.indptr[r], self.A.indptr[r + 1])
         return self.A.indices[where], self.A.data[where]
-
-
-@dataclass(frozen=True)
-class FixedEntry:
-    """An equation weight · K_ij = right, with i ≤ j, and its number among all rows; ``value`` is right / weight."""
-
-    place: tuple[int, int]
-    value: float
-    row: int
-    weight: float
-    right: float
-
-    @property
-    def is_exact(self) -> bool:
-        """Whether the value is the exact quotient, not a rounded one."""
-        return Fraction(self.value) * Fraction(self.weight) == Fraction(self.right)
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,60 +173,46 @@ class LinearSDP(Program):
     def adjoint(self, y: np.ndarray) -> sp.csr_array:
         """Return Σ y_r A_r."""
         y = self._one_per_row(y, "y")
-        total: Any = sp.csr_array((self.n, self.n))
-        start = 0
-        for g in self.rows:
-            part = g.A.tocoo()
-            weights = part.data * y[start + part.row]
-            place = (part.col // self.n, part.col % self.n)
-            total = total + sp.csr_array((weights, place), shape=total.shape)
-            start += len(g)
-        return sp.csr_array(total)
+        row, place, coefficients = self._entries
+        total = sp.csr_array((coefficients * y[row], place), shape=(self.n, self.n))
+        total.eliminate_zeros()
+        return total
+
+    @cached_property
+    def _entries(self) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray], np.ndarray]:
+        """The rows, the places in K and the sizes of all coefficients."""
+        entries = self.A.tocoo()
+        return entries.row, (entries.col // self.n, entries.col % self.n), entries.data
 
     def slack(self, y: np.ndarray) -> sp.csr_array:
         """Return S(y) = C − Σ y_r A_r."""
         return sp.csr_array(self.C - self.adjoint(y))
-
-    def fixed_entries(self) -> Iterator[FixedEntry]:
-        """Yield the entries that single equations fix."""
-        start = 0
-        for g in self.rows:
-            counts = np.diff(g.A.indptr)
-            negligible = 1e-12 * abs(g.A.data).max(initial=0.0)
-            # The same entry stored at (i, j) and (j, i) makes two columns; a diagonal one makes one.
-            for r in np.flatnonzero(((counts == 1) | (counts == 2)) & (g.sense == "==")).tolist():
-                columns, weights = g.coefficients(r)
-                places = {tuple(sorted(divmod(int(c), self.n))) for c in columns}
-                weight = float(weights.sum())
-                if len(places) == 1 and abs(weight) > negligible:
-                    i, j = places.pop()
-                    yield FixedEntry((i, j), float(g.b[r] / weight), start + r, weight, float(g.b[r]))
-            start += len(g)
 
     def trace_multipliers(self) -> np.ndarray | None:
         """Return v with A*(v) = I, so that tr K ≤ bᵀv for every feasible K, if single constraints give one; else None.
 
         Either one row bounds a positive multiple of the trace, or each diagonal entry has its own row.
         """
-        diagonal = np.arange(self.n) * (self.n + 1)
-        largest, entry_rows, entry_weights = np.full(self.n, np.inf), np.zeros(self.n, dtype=int), np.ones(self.n)
-        best, whole = np.inf, None
-        start = 0
-        for g in self.rows:
-            for r in range(len(g)):
-                columns, weights = g.coefficients(r)
-                keep = weights != 0
-                columns, weights = columns[keep], weights[keep]
-                if not len(columns) or (g.sense == "<=" and weights[0] < 0):
-                    continue  # empty, or a bound from below
-                bound = g.b[r] / weights[0]
-                if len(columns) == 1 and columns[0] % (self.n + 1) == 0:
-                    i = int(columns[0] // (self.n + 1))
-                    if bound < largest[i]:
-                        largest[i], entry_rows[i], entry_weights[i] = bound, start + r, weights[0]
-                elif np.array_equal(np.sort(columns), diagonal) and (weights == weights[0]).all() and bound < best:
-                    best, whole = bound, (start + r, weights[0])
-            start += len(g)
+        A, n = self.A.copy(), self.n
+        A.eliminate_zeros()
+        starts, counts = A.indptr[:-1], np.diff(A.indptr)
+        leading = np.zeros(len(self.b))
+        leading[counts > 0] = A.data[starts[counts > 0]]
+        from_above = (leading > 0) | ((leading < 0) & ~self.is_inequality)
+        largest, entry_rows, entry_weights = np.full(n, np.inf), np.zeros(n, dtype=int), np.ones(n)
+        single = np.flatnonzero((counts == 1) & from_above)
+        single = single[A.indices[starts[single]] % (n + 1) == 0]
+        points, bounds = A.indices[starts[single]] // (n + 1), self.b[single] / leading[single]
+        order = np.lexsort((single, bounds, points))
+        known, first = np.unique(points[order], return_index=True)
+        largest[known], entry_rows[known] = bounds[order][first], single[order][first]
+        entry_weights[known] = leading[entry_rows[known]]
+        best, whole, diagonal = np.inf, None, np.arange(n) * (n + 1)
+        for r in np.flatnonzero((counts == n) & (counts > 1) & from_above).tolist():
+            where = slice(starts[r], starts[r] + n)
+            alike = (A.data[where] == leading[r]).all() and np.array_equal(np.sort(A.indices[where]), diagonal)
+            if alike and self.b[r] / leading[r] < best:
+                best, whole = self.b[r] / leading[r], (r, leading[r])
         v = np.zeros(len(self.b))
         if whole is not None and best <= largest.sum():
             v[whole[0]] = 1 / whole[1]
@@ -336,9 +307,18 @@ class LinearSDP(Program):
     def rows_of(self, K: Matrix | sp.csr_array) -> np.ndarray:
         """Return ⟨A_r, K⟩ for all rows."""
         K = self._matrix(K)
-        part = self.A.tocoo()
-        terms = part.data * entries(K, part.col // self.n, part.col % self.n)
-        return np.bincount(part.row, terms, len(self.b))
+        row, place, coefficients = self._entries
+        terms = coefficients * entries(K, *place)
+        found = np.bincount(row, terms, len(self.b))
+        for r in np.flatnonzero(np.diff(self.A.indptr) > LONG_ROW).tolist():  # rounding grows with the number of terms
+            found[r] = total(terms[self.A.indptr[r] : self.A.indptr[r + 1]]).middle
+        return found
+
+    @cached_property
+    def additions(self) -> np.ndarray:
+        """For each row, how many additions in a row :meth:`rows_of` makes at most."""
+        counts = np.diff(self.A.indptr)
+        return np.where(counts > LONG_ROW, PIECE + 2, counts)
 
     def share_for_inequalities(self, at: np.ndarray, inside: np.ndarray) -> float:
         """Return the share of an interior point to mix in so that the inequalities hold, given A(·) of both points."""

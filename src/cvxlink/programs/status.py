@@ -23,7 +23,7 @@ class Status(Enum):
     )
     INFEASIBLE = (
         "no point satisfies all constraints",
-        "relax or remove constraints; for links, look at Links.contradiction()",
+        "relax or remove constraints: problem.why_infeasible() says which; Links.contradiction() is about links",
     )
     UNBOUNDED = ("the objective has no finite optimum", "add a constraint that bounds it")
     LIMIT = (

@@ -4,6 +4,7 @@ from .base import Reduced, Reduction
 from .contraction import Contraction
 from .dualisation import Dualisation
 from .elimination import Elimination
+from .negation import Negation
 from .scaling import Scaling
 
-__all__ = ["Contraction", "Dualisation", "Elimination", "Reduced", "Reduction", "Scaling"]
+__all__ = ["Contraction", "Dualisation", "Elimination", "Negation", "Reduced", "Reduction", "Scaling"]

@@ -55,12 +55,11 @@ class Lift(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Reduced:
-    """A reduced program, the way back, what was done in words, and whether dualisation also merged points."""
+    """A reduced program, the way back, and what was done in words."""
 
     program: Program
     lift: Lift
     why: str
-    merges_points: bool = False
 
 
 def as_program(program: Any) -> Program:

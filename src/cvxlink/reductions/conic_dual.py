@@ -8,9 +8,8 @@ dual
           C_K - A_K^* w \succeq 0 \text{ for each } K \succeq 0,\quad c_x - A_x^\top w = 0 \text{ for the others.}
 
 A sum of hinges or squares over links then has a few unknowns per link, instead of one per pair of points, and the
-slack is as sparse as the graph. K is the multiplier of its inequality, x that of its equation. Where linear constraints
-force points together, K = PK'Pᵀ as in :mod:`cvxlink.reductions.contraction`, so PᵀSP ⪰ 0 is enough, and equations that
-become equal are kept once.
+slack is as sparse as the graph. K is the multiplier of its inequality, x that of its equation. Points that linear
+constraints force together have been merged before, by :mod:`cvxlink.reductions.declared_faces`.
 
 Most of the equations :math:`B^\top w = e` are solved beforehand: a hinge t ≥ x, t ≥ 0 has two multipliers that add up
 to its weight, so one is the weight minus the other. Codes without equations would otherwise have no interior
@@ -19,8 +18,7 @@ to work in.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -30,13 +28,12 @@ import scipy.sparse as sp
 
 from ..errors import ReductionRefused
 from ..model.declared import Declaration
-from ..numerics.matrices import congruent, joined_multipliers, largest_clique
+from ..numerics.matrices import joined_multipliers, largest_clique
 from ..programs.base import Program
-from ..programs.conic_form import Cone, ConicForm, has_bounds
-from ..programs.declared import linear_rows, name_of_cone, semidefinite_variable
+from ..programs.conic_form import ConicForm, has_bounds
+from ..programs.declared import name_of_cone, semidefinite_variable
 from ..programs.status import Status
 from .base import Lift, Values, as_point
-from .contraction import Blocks, blocks_of
 
 # Canonicalising a larger program takes minutes on its own.
 MOST_UNKNOWNS = 200_000
@@ -55,10 +52,8 @@ class ConicDual(Program):
     """The Lagrange dual of a program in conic form."""
 
     primal: Declaration
-    full: ConicForm  # as declared
-    form: ConicForm  # on blocks, without rows that repeat others
-    matrices: Mapping[str, Blocks | None]  # the semidefinite variables, and the points forced together
-    kept: Mapping[int, np.ndarray]  # for a cone with repeated rows, the rows that are kept
+    form: ConicForm
+    matrices: tuple[str, ...]  # the semidefinite variables
     unknowns: Unknowns
 
     @classmethod
@@ -74,22 +69,10 @@ class ConicDual(Program):
             raise ReductionRefused("it has no semidefinite variable")
         for name in names & {n for n, variable in declaration.variables.items() if has_bounds(variable)}:
             raise ReductionRefused(f"its matrix {name} is semidefinite and also has bounds")
-        full = form = ConicForm.of(declaration.objective.args[0], declaration.variables, others)
+        form = ConicForm.of(declaration.objective.args[0], declaration.variables, others)
         if not form.cones:
             raise ReductionRefused("it has no constraint except semidefiniteness, so there are no multipliers")
-        matrices, kept = {}, {}
-        for name in sorted(map(str, names)):
-            rows, terms = linear_rows(declaration, declaration.variables[name])
-            matrices[name] = blocks = blocks_of(rows)
-            if blocks is not None:
-                form = form.on_blocks(name, blocks.P)
-                for term, which in zip(
-                    terms, np.split(blocks.first, np.cumsum([len(g) for g in rows])[:-1]), strict=True
-                ):
-                    kept[form.owners[term.id]] = np.flatnonzero(which)
-        cones = [cone.only(kept[k]) if k in kept else cone for k, cone in enumerate(form.cones)]
-        form = replace(form, cones=cones)
-        return cls(declaration, full, form, matrices, kept, Unknowns.of(form))
+        return cls(declaration, form, tuple(sorted(map(str, names))), Unknowns.of(form))
 
     @cached_property
     def declaration(self) -> Declaration:
@@ -125,11 +108,6 @@ class ConicDual(Program):
             or (cone.kind == "second-order" and cone.parts[1].shape[0] <= SMALL_CONE)
             for cone in self.form.cones
         )
-
-    @property
-    def merges_points(self) -> bool:
-        """Whether points that the constraints force together have been merged."""
-        return any(blocks is not None for blocks in self.matrices.values())
 
     @cached_property
     def largest_clique(self) -> int:
@@ -208,37 +186,27 @@ class ConicDualLift(Lift):
             if name in dual.matrices:
                 if f"slack {name}" not in duals:
                     return {}, {}
-                K, blocks = duals[f"slack {name}"], dual.matrices[name]
-                lifted[name] = K if blocks is None else congruent(blocks.P, K)
+                lifted[name] = duals[f"slack {name}"]
             else:
                 sign = 1.0 if variable.is_nonneg() else -1.0  # of 0 ≤ rest + u, or of rest = u and rest ≤ u
                 lifted[name] = (sign * np.ravel(duals[f"balance {name}"])).reshape(variable.shape, order="F")
         w = dual.unknowns.grouped(np.ravel(values["w"]), dual.form)
-        whole = [self._whole(k, cone, w[k]) for k, cone in enumerate(dual.full.cones)]
-        gradient = dual.full.minorant(whole)[0]
+        gradient = dual.form.minorant(w)[0]
         multipliers: dict[str, Any] = {}
         for name, group in declaration.constraints.items():
-            multipliers[name] = joined_multipliers([self._multiplier(term, whole, gradient) for term in group])
+            multipliers[name] = joined_multipliers([self._multiplier(term, w, gradient) for term in group])
         for name in dual.matrices:
             if name in gradient:  # the variable itself, and no constraint, is declared semidefinite
                 order = declaration.variables[name].shape
                 multipliers[name_of_cone(name, declaration)] = gradient[name].reshape(order, order="F")
         return lifted, multipliers
 
-    def _whole(self, k: int, cone: Cone, w: list[np.ndarray]) -> list[np.ndarray]:
-        """Return multipliers of all rows of a cone; they are zero for repeated rows."""
-        if k not in self.dual.kept:
-            return w
-        y = np.zeros(len(cone.parts[0].a))
-        y[self.dual.kept[k]] = np.ravel(w[0])
-        return [y]
-
     def _multiplier(self, term: Any, w: list[list[np.ndarray]], gradient: dict[str, np.ndarray]) -> Any:
         """Return the multiplier of a constraint; the first that makes a matrix semidefinite gets the whole slack."""
         owner = semidefinite_variable(term, self.dual.primal.variables)
         if owner is not None:
             return gradient.pop(owner, np.zeros(term.size)).reshape(term.shape, order="F")
-        parts = w[self.dual.full.owners[term.id]]
+        parts = w[self.dual.form.owners[term.id]]
         if isinstance(term, cp.constraints.PSD):
             return parts[0]
         if len(parts) > 1:

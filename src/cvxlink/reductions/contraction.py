@@ -9,14 +9,15 @@ the :math:`P K' P^\top` with :math:`K' \succeq 0` that satisfy
 .. math:: \langle P^\top A_r P, K' \rangle = b_r, \qquad
           \langle C, P K' P^\top\rangle = \langle P^\top C P, K' \rangle ,
 
-a problem of order c without those singular directions (facial reduction). Repeated rows are dropped on the way, even
-where no points are merged. Which points are forced together is read from the constraints themselves, so a formulation
-with soft links is refused, not trusted.
+a problem of order c without those singular directions (facial reduction). Points can also be opposite, proportional or
+at zero, and any vector v may be taken to zero (:mod:`cvxlink.reductions.faces`). Repeated and implied rows are dropped
+on the way, even where no points are merged. All this is read from the constraints themselves, so a formulation with
+soft links is refused, not trusted. Programs that are not linear are in :mod:`cvxlink.reductions.declared_faces`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,19 +25,23 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
-from ..errors import InfeasibleProblem, ReductionRefused
+from ..errors import ReductionRefused
+from ..model.keeping import once
 from ..numerics.checks import finite_array
 from ..numerics.matrices import Stiffened, congruent
 from ..programs.base import Program
-from ..programs.linear_sdp import FixedEntry, LinearSDP, Rows
+from ..programs.declared import SpecialProgram
+from ..programs.linear_sdp import LinearSDP
 from .base import Lift, Reduced, Reduction, Values, as_point, as_program
+from .declared_faces import DeclaredFaces, DeclaredFacesLift
+from .faces import CANCELLED, STIFFNESS, Blocks, Reason, blocks_of, face_of
+from .matrix_inequalities import InequalityFace
 
-# Multipliers lifted to the original problem add STIFFNESS times the Laplacian of the forced pairs to the
-# slack S. No finite multiple makes S exactly semidefinite there (the dual optimum is not attained without
-# Slater's condition); this one leaves an error near the square root of machine precision.
-STIFFNESS = 1e7
-# Sums of coefficients count as zero below this share of their sizes.
-CANCELLED = 4 * float(np.finfo(float).eps)
+__all__ = ["CANCELLED", "Contraction", "ContractionLift", "blocks_of"]
+
+# explain() names at most so many blocks, and so many points of each.
+MOST_NAMED = 3
+MOST_POINTS = 6
 
 
 class Contraction(Reduction):
@@ -46,47 +51,47 @@ class Contraction(Reduction):
 
     def reduce(self, program: Program) -> Reduced:
         """Return the program on blocks."""
-        original: LinearSDP = as_program(program).linear_sdp()
-        forced = [*_forced_by_entries(original), *_forced_by_distance(original)]
-        n = original.n
-        i, j = np.array([pair.points for pair in forced], dtype=int).reshape(-1, 2).T
-        c, blocks = connected_components(sp.csr_array((np.ones(len(i)), (i, j)), shape=(n, n)), directed=False)
-        contracted, row_map, factors = _on_blocks(original, blocks, c)
-        if not forced and len(contracted.b) == len(original.b):
-            raise ReductionRefused(
-                "no two points are visibly forced together, which needs equations K_ii = K_jj = K_ij = a > 0 "
-                "or K_ii + K_jj − 2 K_ij = 0".replace("K_", f"{original.variable}_")
-            )
-        stiffening = np.zeros(len(original.b))
-        for pair in forced:
-            np.add.at(stiffening, list(pair.rows), pair.weights)
-        why = "points that the constraints force together are merged, repeated rows are dropped"
-        return Reduced(contracted, ContractionLift(original, contracted, blocks, row_map, factors, stiffening), why)
+        program = as_program(program)
+        try:
+            original: LinearSDP = program.linear_sdp()
+        except ReductionRefused as refusal:
+            return _of_declared(program, refusal)
+        face: Blocks = once(original, "face", lambda: face_of(original.rows, original.n))
+        _refuse_if_nothing_changes({original.variable: face})
+        contracted = replace(original, C=_costs(original.C, face.P), rows=face.rows.rows, null_vector=None)
+        return Reduced(contracted, ContractionLift(original, contracted, face), in_words({original.variable: face}))
 
 
-@dataclass(frozen=True, eq=False)
-class Blocks:
-    """The points that linear constraints force together, as P with K = PK'Pᵀ, and which rows are not repeated."""
+def _of_declared(program: Program, not_linear: ReductionRefused) -> Reduced:
+    """Reduce a program that is not a linear semidefinite one."""
+    if isinstance(program, SpecialProgram) or not program.convex:
+        raise not_linear
+    faces = DeclaredFaces.of(program)
+    if not faces.inequalities:
+        _refuse_if_nothing_changes(faces.faces)
+    words = [in_words({**faces.faces}), *(_of_inequality(key, found) for (key, _), found in faces.inequalities.items())]
+    return Reduced(faces, DeclaredFacesLift(faces), ", ".join(word for word in words if word))
 
-    P: sp.csr_array
-    first: np.ndarray
-    rows: LinearSDP  # the constraints on blocks, without costs
+
+def _refuse_if_nothing_changes(faces: dict[str, Blocks]) -> None:
+    for name, face in faces.items():
+        if not face.P.shape[1]:
+            raise ReductionRefused(f"the constraints put every point at zero: {name} = 0 is the only feasible matrix")
+    if not any(face.is_smaller or face.merging.changes for face in faces.values()):
+        K = next(iter(faces), "K")
+        raise ReductionRefused(
+            "no two points are visibly forced together, which needs equations K_ii = K_jj = K_ij = a > 0 "
+            "or K_ii + K_jj − 2 K_ij = 0, or equal rows".replace("K_", f"{K}_")
+        )
 
 
-def blocks_of(rows: Sequence[Rows]) -> Blocks | None:
-    """Return the points that linear constraints on a semidefinite matrix force together, or None if there are none."""
-    if not rows:
-        return None
-    n = int(np.sqrt(rows[0].A.shape[1]))
-    try:
-        lift = Contraction().apply(LinearSDP(sp.csr_array((n, n)), tuple(rows))).lift
-    except ReductionRefused:
-        return None
-    assert isinstance(lift, ContractionLift)
-    first = np.zeros(len(lift.row_map), dtype=bool)
-    kept, places = np.unique(lift.row_map, return_index=True)
-    first[places[kept >= 0]] = True
-    return Blocks(_membership(lift.blocks, lift.contracted.n), first, lift.contracted)
+def _costs(C: sp.csr_array, P: sp.csr_array) -> sp.csr_array:
+    """Return PᵀCP."""
+    contracted, sizes = sp.csr_array(P.T @ C @ P), sp.csr_array(abs(P).T @ abs(C) @ abs(P))
+    # What rounding leaves of terms that cancel, as in a block that no edge leaves, is not a cost.
+    contracted = sp.csr_array(contracted.multiply(abs(contracted) > CANCELLED * np.sqrt(C.shape[0]) * sizes))
+    contracted.eliminate_zeros()
+    return contracted
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,27 +100,27 @@ class ContractionLift(Lift):
 
     original: LinearSDP
     contracted: LinearSDP
-    blocks: np.ndarray
-    row_map: np.ndarray  # original row → row after contraction, or −1 if it became 0 = 0
-    factors: np.ndarray  # original row = factor × row after contraction
-    stiffening: np.ndarray  # multipliers v with −A*(v) = Σ (e_i−e_j)(e_i−e_j)ᵀ over forced pairs and bᵀv = 0
+    face: Blocks
+
+    @property
+    def P(self) -> sp.csr_array:
+        """The matrix P with K = PK'Pᵀ."""
+        return self.face.P
 
     def start(self, factor: np.ndarray) -> np.ndarray:
         """Average over the points of each block."""
-        factor = finite_array(factor, "factor", (len(self.blocks), None))
-        P = _membership(self.blocks, self.contracted.n)
-        return (P.T @ factor) / np.bincount(self.blocks)[:, None]
+        return self.face.inverse @ finite_array(factor, "factor", (self.original.n, None))
 
     def point(self, values: Values, duals: Values) -> tuple[dict[str, Any], dict[str, Any]]:
         """Spread K' over the points of each block."""
         name = self.original.variable
         values, duals = as_point(values, duals, name, self.contracted.n)
-        lifted = {name: congruent(_membership(self.blocks, self.contracted.n), values[name])}
+        lifted = {name: congruent(self.P, values[name])}
         if not all(g.name in duals for g in self.contracted.rows):
             return lifted, {}
         base = self.original.split(self.spread(self.contracted.joined(duals)))
         stiffness = STIFFNESS * (abs(self.original.C).max() if self.original.C.nnz else 1.0)
-        large = self.original.split(stiffness * self.stiffening)
+        large = self.original.split(stiffness * self.face.stiffening)
         rows = {name: Stiffened(base[name], large[name]) for name in base}
         return lifted, {**rows, self.original.cone: self.original.slack(self.original.joined(rows))}
 
@@ -123,133 +128,84 @@ class ContractionLift(Lift):
         r"""Return multipliers of all original rows: of rows that were merged, the first gets all.
 
         The slack is then semidefinite on blocks only. So :meth:`point` also stiffens it on the forced pairs by
-        :math:`t \sum (e_i-e_j)(e_i-e_j)^\top`, which changes neither bᵀy nor PᵀSP.
+        :math:`t \sum (e_i-e_j)(e_i-e_j)^\top`, and likewise for other null vectors, which changes neither bᵀy nor PᵀSP.
         """
-        y = np.zeros(len(self.row_map))
-        kept, first = np.unique(self.row_map, return_index=True)
-        first, kept = first[kept >= 0], kept[kept >= 0]
-        y[first] = reduced[kept] / self.factors[first]
-        return y
+        return self.face.merging.spread(reduced)
 
     def restrict(self, y: np.ndarray) -> np.ndarray:
         """Return multipliers of the contracted rows: the sums over the rows merged into each."""
-        reduced = np.zeros(len(self.contracted.b))
-        kept = self.row_map >= 0
-        np.add.at(reduced, self.row_map[kept], (self.factors * y)[kept])
-        return reduced
+        return self.face.merging.restrict(y)
 
 
-@dataclass(frozen=True)
-class ForcedPair:
-    """Two points forced together, and the multiples of rows that add up to −(K_ii + K_jj − 2 K_ij) = 0."""
-
-    points: tuple[int, int]
-    rows: tuple[int, ...]
-    weights: tuple[float, ...]
+# ---------------------------------------------------------------------- in words
 
 
-def _forced_by_entries(sdp: LinearSDP) -> Iterator[ForcedPair]:
-    """Yield the pairs for which K_ii, K_jj and K_ij are fixed at the same positive value."""
-    fixed: dict[tuple[int, int], FixedEntry] = {}
-    for entry in sdp.fixed_entries():
-        known = fixed.setdefault(entry.place, entry).value
-        if not _same(known, entry.value):
-            raise InfeasibleProblem(f"entry {entry.place} is required to be both {known:g} and {entry.value:g}")
-    for (i, j), entry in fixed.items():
-        if i == j or (i, i) not in fixed or (j, j) not in fixed:
-            continue
-        ii, jj = fixed[i, i], fixed[j, j]
-        # Exactly equal: 1 − 1e-13 would let the two vectors differ by 4e-7.
-        is_exact = entry.is_exact and ii.is_exact and jj.is_exact
-        if is_exact and entry.value > 0 and entry.value == ii.value == jj.value:
-            weights = (-1 / ii.weight, -1 / jj.weight, 2 / entry.weight)
-            yield ForcedPair((i, j), (ii.row, jj.row, entry.row), weights)
-        elif entry.value**2 > ii.value * jj.value * (1 + 1e-9) + 1e-12:
-            raise InfeasibleProblem(
-                f"entry ({i}, {j}) is required to be {entry.value:g}, but the diagonal entries {ii.value:g} and "
-                f"{jj.value:g} of a semidefinite matrix allow at most {np.sqrt(max(ii.value * jj.value, 0)):g}"
-            )
+def in_words(faces: dict[str, Blocks]) -> str:
+    """Return which points are merged and why, and which rows are dropped."""
+    parts = []
+    for name, face in faces.items():
+        of = f" of {name}" if len(faces) > 1 else ""
+        if face.is_smaller:
+            named = list(_named_blocks(face, name))
+            more = [f"and {len(named) - MOST_NAMED} more"] if len(named) > MOST_NAMED else []
+            reasons = "; ".join([*named[:MOST_NAMED], *more])
+            parts.append(f"points{of} that the constraints force together are merged ({reasons})")
+        dropped = len(face.merging.row_map) - len(face.merging.first)
+        if dropped:
+            words = "row that is repeated or implied is" if dropped == 1 else "rows that are repeated or implied are"
+            example = [f" ({row} by {by})" for row, by in face.merging.implied[:1]]
+            parts.append(f"{dropped} {words} dropped{''.join(example)}")
+    return ", ".join(parts)
 
 
-def _forced_by_distance(sdp: LinearSDP) -> Iterator[ForcedPair]:
-    """Yield the pairs for which one row reads a (K_ii + K_jj − 2 K_ij) = 0."""
-    start = 0
-    for g in sdp.rows:
-        for r in np.flatnonzero((np.diff(g.A.indptr) == 4) & (g.b == 0) & (g.sense == "==")).tolist():
-            entries = {divmod(int(c), sdp.n): float(w) for c, w in zip(*g.coefficients(r), strict=True)}
-            diagonal = [i for i, j in entries if i == j]
-            if len(diagonal) == 2:
-                i, j = diagonal
-                a = entries[i, i]
-                if entries[j, j] == a and entries.get((i, j)) == entries.get((j, i)) == -a:
-                    yield ForcedPair((i, j), (start + r,), (-1 / a,))
-        start += len(g)
+def _of_inequality(key: str, found: InequalityFace) -> str:
+    """Return which matrix inequality becomes smaller, and why."""
+    named = list(_named_blocks(found.face, "the matrix"))
+    more = [f"and {len(named) - MOST_NAMED} more"] if len(named) > MOST_NAMED else []
+    n, c = found.face.P.shape
+    reasons = "; ".join([*named[:MOST_NAMED], *more])
+    return f"the matrix of {key!r} is singular, so order {c} instead of {n} is enough ({reasons})"
 
 
-def _same(a: float, b: float) -> bool:
-    return abs(a - b) <= 1e-12 * max(1.0, abs(a), abs(b))
+def _named_blocks(face: Blocks, name: str) -> Iterator[str]:
+    """Yield what happens to points, block after block, and by which constraints."""
+    n, reasons = face.P.shape[0], face.reasons
+    simple = [reason for reason in reasons if len(reason.points) <= 2]
+    ends = np.array([(r.points[0], r.points[-1]) for r in simple], dtype=int).reshape(-1, 2)
+    _, component = connected_components(sp.csr_array((np.ones(len(ends)), ends.T), shape=(n, n)), directed=False)
+    at_zero = np.diff(face.P.indptr) == 0
+    for k in dict.fromkeys(component[ends[:, 0]].tolist()):
+        points = np.flatnonzero(component == k)
+        by = _quoted(r for r, c in zip(simple, component[ends[:, 0]], strict=True) if c == k)
+        yield f"{_what(points, face, bool(at_zero[points].all()))}{by}"
+    for reason in reasons:
+        if len(reason.points) > 2:
+            ones = len(set(reason.weights)) == 1
+            what = f"rows of {name} add up to zero" if ones else f"{name}v = 0 for a vector v"
+            yield f"{what} over {len(reason.points)} points{_quoted([reason])}"
 
 
-def _on_blocks(sdp: LinearSDP, blocks: np.ndarray, c: int) -> tuple[LinearSDP, np.ndarray, np.ndarray]:
-    """Replace point numbers by block numbers, scale rows to coefficients of sum one, drop equal or empty rows."""
-    P = _membership(blocks, c)
-    C, sizes = sp.csr_array(P.T @ sdp.C @ P), sp.csr_array(P.T @ abs(sdp.C) @ P)
-    # What rounding leaves of terms that cancel, as in a block that no edge leaves, is not a cost.
-    C = sp.csr_array(C.multiply(abs(C) > CANCELLED * np.sqrt(sdp.n) * sizes))
-    C.eliminate_zeros()
-    seen: dict[Any, tuple[int, float]] = {}
-    row_map, factors, groups = [], [], []
-    for g in sdp.rows:
-        A, b = _merged_columns(g, sdp.n, blocks, c), g.b.copy()
-        kept = []
-        for r in range(len(g)):
-            where = slice(A.indptr[r], A.indptr[r + 1])
-            if where.start == where.stop:
-                if (g.sense == "==" and abs(b[r]) > 1e-9) or (g.sense == "<=" and b[r] < -1e-9):
-                    raise InfeasibleProblem(f"row {r} of {g.name!r} becomes 0 {g.sense} {b[r]:g} for merged points")
-                row_map.append(-1)
-                factors.append(1.0)
-                continue
-            factor = float(abs(A.data[where]).sum())
-            if g.sense == "==" and A.data[where.start] < 0:
-                factor = -factor
-            A.data[where] /= factor
-            b[r] /= factor
-            # Inequalities with different sides are different constraints; equations would contradict each other.
-            side = float(b[r])
-            key = (g.sense, A.indices[where].tobytes(), A.data[where].tobytes(), side if g.sense == "<=" else None)
-            if key not in seen:
-                seen[key] = (len(seen), side)
-                kept.append(r)
-            number, known = seen[key]
-            if not _same(known, side):
-                raise InfeasibleProblem(
-                    f"row {r} of {g.name!r} contradicts an earlier constraint on the merged points: "
-                    f"the same quantity is required to be {known:g} and {side:g}"
-                )
-            row_map.append(number)
-            factors.append(factor)
-        if kept:
-            groups.append(Rows(g.name, sp.csr_array(A[kept]), b[kept], g.sense))
-    contracted = replace(sdp, C=C, rows=tuple(groups), null_vector=None)
-    return contracted, np.array(row_map, dtype=int), np.array(factors)
+def _what(points: np.ndarray, face: Blocks, at_zero: bool) -> str:
+    if at_zero:
+        return f"{listed(points)} at zero"
+    rows = face.P[points].toarray()
+    ratios = rows @ rows[0] / (rows[0] @ rows[0])
+    if (ratios > 0).all():
+        return listed(points) if len(set(ratios.tolist())) == 1 else f"{listed(points)} proportional"
+    return f"{listed(points[ratios < 0])} opposite to {listed(points[ratios > 0])}"
 
 
-def _membership(blocks: np.ndarray, c: int) -> sp.csr_array:
-    """Return P, which maps points to blocks."""
-    n = len(blocks)
-    return sp.csr_array((np.ones(n), (np.arange(n), blocks)), shape=(n, c))
+def listed(points: Sequence[int] | np.ndarray) -> str:
+    """Return numbers of points as a phrase, at most a few of them."""
+    shown = [str(p) for p in points[:MOST_POINTS]]
+    if len(points) > MOST_POINTS:
+        return f"{', '.join(shown)} and {len(points) - MOST_POINTS} more"
+    return " and ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 else shown[0]
 
 
-def _merged_columns(g: Rows, n: int, blocks: np.ndarray, c: int) -> sp.csr_array:
-    """Return the coefficients on blocks, without those that cancel up to rounding."""
-    part = g.A.tocoo()
-    blocks = blocks.astype(np.int64)  # c² may be more than 32 bits hold
-    place = (part.row, blocks[part.col // n] * c + blocks[part.col % n])
-    A = sp.csr_array((part.data, place), shape=(len(g), c * c))
-    sizes = sp.csr_array((abs(part.data), place), shape=(len(g), c * c))
-    for matrix in (A, sizes):
-        matrix.sum_duplicates()  # both then store the same entries in the same order
-    A.data[abs(A.data) <= CANCELLED * sizes.data] = 0
-    A.eliminate_zeros()
-    return A
+def _quoted(reasons: Iterable[Reason]) -> str:
+    """Return by which constraints something holds."""
+    names = [repr(name) for name in dict.fromkeys(group for reason in reasons for group in reason.groups)]
+    if not names:
+        return ""
+    return f" by {' and '.join([', '.join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]}"

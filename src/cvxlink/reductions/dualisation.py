@@ -57,9 +57,7 @@ def _conic_dual(program: Program, not_linear: str) -> Reduced:
         reasons = dict.fromkeys([not_linear, str(other)])
         raise ReductionRefused(", and ".join(reasons)) from other
     why = "unknowns for the constraints and for nonlinear terms, instead of one per entry"
-    if dual.merges_points:
-        why += "; points that the constraints force together are merged"
-    return Reduced(dual, ConicDualLift(dual), why, dual.merges_points)
+    return Reduced(dual, ConicDualLift(dual), why)
 
 
 @dataclass(frozen=True, eq=False)

@@ -43,7 +43,7 @@ class Elimination(Reduction):
             cost = original.extension.schur_complement
         except InvalidInput as error:
             raise ReductionRefused(f"the cost is not positive definite on the points it would drop: {error}") from error
-        rows = tuple(_renumbered(g, original.n, kept) for g in original.rows)
+        rows = tuple(on_points(g, original.n, kept) for g in original.rows)
         seed = replace(original, C=sp.csr_array(cost), rows=rows, null_vector=None)
         why = "points that no constraint mentions follow from the others"
         return Reduced(seed, EliminationLift(original, seed), why)
@@ -71,8 +71,8 @@ class EliminationLift(Lift):
         return lifted, {**rows, self.original.cone: self.original.slack(self.original.joined(rows))}
 
 
-def _renumbered(g: Rows, n: int, kept: np.ndarray) -> Rows:
-    """Return the same rows on the kept points."""
+def on_points(g: Rows, n: int, kept: np.ndarray) -> Rows:
+    """Return the same rows on the kept points, which must be all that they mention."""
     position = np.full(n, -1)
     position[kept] = np.arange(len(kept))
     part = g.A.tocoo()

@@ -11,8 +11,10 @@ from cvxpy.atoms import EXP_ATOMS
 from cvxpy.reductions.solvers.defines import SOLVER_MAP_CONIC, SOLVER_MAP_QP
 
 from ..errors import SolverUnavailable
+from ..model.declared import Sizes
 from ..numerics.arguments import as_instance, shown
 from ..programs.base import Program
+from .capacity import fits
 from .executables import COMMAND_LINE
 from .route import interior_tolerance
 
@@ -33,6 +35,11 @@ Options = dict[str, Any]
 def _tight(*names: str, factor: float = 1.0, least: float = 0.0) -> Callable[[float], Options]:
     """Return a function that translates our accuracy into options of an interior-point code."""
     return lambda accuracy: dict.fromkeys(names, max(least, factor * interior_tolerance(accuracy)))
+
+
+def _moreau(accuracy: float) -> Options:
+    names = ("tol_gap_abs", "tol_gap_rel", "tol_feas")
+    return {"ipm_settings": dict.fromkeys(names, 0.1 * interior_tolerance(accuracy)), "device": "cpu"}
 
 
 def _mosek(accuracy: float) -> Options:
@@ -128,6 +135,17 @@ SOLVERS: dict[str, SolverNotes] = {
         reports=(),
         needs_process=True,  # it calls exit() when its numbers overflow
     ),
+    "MOREAU": SolverNotes(
+        EXTRA,
+        INTERIOR,
+        "Apache-2.0",
+        "moreau",
+        _moreau,
+        limits=DENSE,
+        warm_start=True,
+        stalls=True,
+        keeps_lock=True,
+    ),
     "CSDP": _program("coinor-csdp", INTERIOR, "EPL-1.0", "axtol", "atytol", "objtol"),
     "SDPA-CLI": _program("sdpa", INTERIOR, "GPL-2.0", "epsilonStar", "epsilonDash"),
     "DSDP": _program("dsdp", "dual scaling", "DSDP licence (MIT-like)", "gaptol"),
@@ -173,6 +191,55 @@ SOLVERS: dict[str, SolverNotes] = {
         "gurobipy",
         _tight("BarConvTol", "BarQCPConvTol", "FeasibilityTol", "OptimalityTol", least=1e-9),
         lambda count: {"Threads": count},
+    ),
+    # These solved the small problems of the table; they add nothing that the extra does not have.
+    "QPALM": SolverNotes("pip install qpalm", FIRST_ORDER, "LGPL-3.0", "qpalm", _tight("eps_abs", "eps_rel")),
+    "DAQP": SolverNotes("pip install daqp", ACTIVE_SET, "MIT", "daqp", _tight("primal_tol", "dual_tol")),
+    "DIFFCP": SolverNotes(
+        "pip install diffcp; it calls SCS",
+        FIRST_ORDER,
+        "Apache-2.0",
+        "diffcp",
+        lambda a: {"eps_abs": a / 1000, "eps_rel": a / 1000, "max_iters": 100_000},
+        limits="low accuracy",
+    ),
+    # These have not been tried: most need a licence, a graphics card or Julia. Their notes come from
+    # CVXPY's interfaces to them.
+    "KNITRO": SolverNotes(
+        "pip install knitro, and a licence",
+        INTERIOR,
+        "commercial",
+        "knitro",
+        _tight("feastol", "opttol"),
+        lambda count: {"threads": count},
+        get_licence="set ARTELYS_LICENSE to the file or its folder",
+    ),
+    "CPLEX": SolverNotes(
+        "pip install cplex; small problems need no licence",
+        INTERIOR,
+        "commercial",
+        "cplex",
+        threads=lambda count: {"cplex_params": {"threads": count}},
+    ),
+    "XPRESS": SolverNotes(
+        "pip install xpress; small problems need no licence",
+        INTERIOR,
+        "commercial",
+        "xpress",
+        threads=lambda count: {"threads": count},
+    ),
+    "NAG": SolverNotes("pip install naginterfaces from NAG, and a licence", INTERIOR, "commercial", "naginterfaces"),
+    "SCIP": SolverNotes("pip install pyscipopt", "branch and bound", "Apache-2.0", "pyscipopt"),
+    "ECOS_BB": SolverNotes("pip install ecos", "branch and bound", "GPL-3.0", "ecos", _tight("abstol", "reltol")),
+    "MPAX": SolverNotes("pip install mpax, which brings JAX", FIRST_ORDER, "MIT", "mpax"),
+    "CUCLARABEL": SolverNotes("Julia, CuPy and an NVIDIA card; see CVXPY's list", INTERIOR, "Apache-2.0"),
+    "CUOPT": SolverNotes("an NVIDIA card; see cuOpt's documentation", FIRST_ORDER, "Apache-2.0", "cuopt"),
+    "PDCS": SolverNotes("Julia, CuPy and an NVIDIA card; see CVXPY's list", FIRST_ORDER, "see its documentation"),
+    "COSMO": SolverNotes(
+        "Julia, and COSMO's own interface for Python (the package cosmopy on PyPI is another one, about astronomy)",
+        FIRST_ORDER,
+        "Apache-2.0",
+        tolerances=lambda a: {"eps_abs": a / 1000, "eps_rel": a / 1000, "max_iter": 100_000},
     ),
 }
 
@@ -272,13 +339,24 @@ def require_solver(name: str) -> str:
     raise SolverUnavailable(f"there is no solver named {shown(name)}; installed for these problems: {here}")
 
 
-def require_semidefinite(solver: str) -> None:
-    """Raise if an installed solver does not accept semidefinite constraints."""
-    if not takes_semidefinite(solver):
-        raise SolverUnavailable(
-            f"{solver} cannot take this program, which has a semidefinite constraint; "
-            f"installed solvers that can: {', '.join(installed_sdp_solvers())}"
-        )
+def require_cones(solver: str, sizes: Sizes) -> None:
+    """Raise if an installed solver does not accept the cones of a program, declared or hidden in its functions."""
+    cones, needed = set(cones_of(solver)), dict[str, str]()
+    if sizes.psd:
+        needed[SEMIDEFINITE] = "a semidefinite constraint"
+    elif sizes.hidden_psd:
+        needed[SEMIDEFINITE] = f"a function that becomes a semidefinite block of order {max(sizes.hidden_psd)}"
+    if sizes.exponential:
+        needed["exponential"] = f"logarithms or exponentials ({', '.join(sizes.exponential)})"
+    if set(needed) <= cones:
+        return
+    able = [name for name in installed_solvers() if set(needed) <= set(cones_of(name))]
+    if "exponential" in needed:
+        able = [name for name in able if name not in WRONG_ON_LOGARITHMS]
+    raise SolverUnavailable(
+        f"{solver} cannot take this program, which has {' and '.join(needed[kind] for kind in needed)}; "
+        f"installed solvers that can: {', '.join(able) or 'none'}"
+    )
 
 
 def solver_options(
@@ -300,8 +378,8 @@ def solver_options(
 
 def choose_solver(program: Program) -> tuple[str, str]:
     """Return the fastest suitable installed solver for a program, and the reason."""
-    installed = cp.installed_solvers()
-    if "SDPA" in installed and program.suits_sdp_codes:
+    # CVXPY finds out what is installed by importing it, so that comes after what is known at once.
+    if program.suits_sdp_codes and "SDPA" in cp.installed_solvers() and fits("SDPA", program):
         return "SDPA", "the fastest installed interior-point code for matrix inequalities, sparse or dense"
     clique = program.largest_clique
     if clique is not None:
@@ -312,13 +390,12 @@ def choose_solver(program: Program) -> tuple[str, str]:
             f"the slack is dense (a block of order {clique}), so Clarabel would be slow, and SDPA is not installed",
         )
     sizes = program.sizes
-    order = max(sizes.psd, default=0)
+    order = max((*sizes.psd, *sizes.hidden_psd), default=0)
     if order > SMALL_BLOCK and 1 <= sizes.equations + sizes.inequalities <= FEW_ROWS:
         return (
             "SCS",
             f"a dense block of order {order} and few rows, for which a first-order method needs few iterations",
         )
-    order = max([order, *(2 * n for n in sizes.log_det)])  # as CVXPY writes a logarithm of a determinant
     if order <= DENSE_LIMIT:
         return "CLARABEL", "accurate, and fast at this size"
     return "SCS", f"a dense semidefinite block of order {order} would be slow for an interior-point code"

@@ -10,7 +10,6 @@ import os
 import re
 import shutil
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
@@ -19,17 +18,20 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from cvxpy import settings
-from cvxpy.constraints import PSD, NonNeg, Zero
+from cvxpy.constraints import PSD, SOC, ExpCone, NonNeg, PowCone3D, Zero
 from cvxpy.error import SolverError
 from cvxpy.reductions.solvers.conic_solvers.conic_solver import ConicSolver
 
 from ..errors import CvxlinkError
-from .files.cone_program import ConeProgram, Eliminated, without_equations
+from .files.cone_program import ConeProgram, Eliminated, OtherCone, without_equations
+from .files.outcome import Outcome, outcome_in
 from .files.sdpa import Result, read_result, write_sdpa
 from .isolation import available_threads
 from .processes import run_executable, signal_name
 
 ELIMINATED = "eliminated"
+# CVXPY's exponential cone is z ≥ y exp(x/y); files have z first.
+EXPONENTIAL_ORDER = [2, 1, 0]
 # A dense matrix of this order takes 130 MB, and these solvers hold a dozen of them.
 LARGEST_ORDER = 4000
 # How long to wait for an executable to print its version when it is called without arguments.
@@ -60,7 +62,7 @@ class ConeProgramSolver(ConicSolver):
     def apply(self, problem: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the program without its equations, and the data for the way back."""
         if not problem.formatted:
-            problem = self.format_constraints(problem, None)
+            problem = self.format_constraints(problem, EXPONENTIAL_ORDER)
         dims, groups = problem.cone_dims, problem.constr_map
         c, d, A, b = problem.apply_parameters()
         A, b = sp.csr_array(A), np.ravel(b)
@@ -68,9 +70,11 @@ class ConeProgramSolver(ConicSolver):
         if max(orders, default=0) > LARGEST_ORDER:
             words = f"a semidefinite block of order {max(orders)} is not supported (at most {LARGEST_ORDER})"
             raise ProgramRefused(words)
-        symmetric = _symmetriser(linear, orders)
-        cones, side = sp.csr_array(symmetric @ A[zero:]), symmetric @ b[zero:]
-        eliminated = without_equations(np.ravel(c), A[:zero], b[:zero], cones, side, linear, orders, float(d))
+        others = _other_cones(dims)
+        rows = zero + _matrices_first(linear, sum(map(int, dims.soc)), sum(order**2 for order in orders), len(b) - zero)
+        symmetric = _symmetriser(linear, orders, sum(cone.size for cone in others))
+        cones, side = sp.csr_array(symmetric @ A[rows]), symmetric @ b[rows]
+        eliminated = without_equations(np.ravel(c), A[:zero], b[:zero], cones, side, linear, orders, float(d), others)
         data = {settings.PARAM_PROB: problem, self.DIMS: dims, ELIMINATED: eliminated}
         back = {
             self.VAR_ID: problem.x.id,
@@ -100,23 +104,34 @@ def unpacked(eliminated: Eliminated, status: str, result: Result, attributes: Ma
     }
 
 
-def _symmetriser(linear: int, orders: tuple[int, ...]) -> sp.csr_array:
-    """Return the matrix that averages the triangles of the symmetric matrices, and leaves inequalities as they are."""
+class FileOfCones(ConeProgramSolver):
+    """The same for files that can hold second-order, exponential and power cones."""
+
+    SUPPORTED_CONSTRAINTS = [*ConeProgramSolver.SUPPORTED_CONSTRAINTS, SOC, ExpCone, PowCone3D]
+
+
+def _other_cones(dims: Any) -> tuple[OtherCone, ...]:
+    """Return the cones that are neither inequalities nor matrices."""
+    quadratic = (OtherCone("Q", int(size)) for size in dims.soc)
+    return (*quadratic, *[OtherCone("EXP")] * int(dims.exp), *(OtherCone("POW", 3, float(a)) for a in dims.p3d))
+
+
+def _matrices_first(linear: int, quadratic: int, matrices: int, total: int) -> np.ndarray:
+    """Return the rows with the matrices before the other cones; CVXPY has second-order cones before them."""
+    rows = np.arange(total)
+    ends = np.cumsum([linear, quadratic, matrices])
+    return np.concatenate([rows[: ends[0]], rows[ends[1] : ends[2]], rows[ends[0] : ends[1]], rows[ends[2] :]])
+
+
+def _symmetriser(linear: int, orders: tuple[int, ...], others: int = 0) -> sp.csr_array:
+    """Return the matrix that averages the triangles of the symmetric matrices, and leaves all else as it is."""
     parts = [sp.eye_array(linear)]
     for n in orders:
         across = np.arange(n * n).reshape(n, n).T.ravel()
         swapped = sp.csr_array((np.ones(n * n), (np.arange(n * n), across)), shape=(n * n, n * n))
         parts.append((sp.eye_array(n * n) + swapped) / 2)
+    parts.append(sp.eye_array(others))
     return sp.csr_array(sp.block_diag(parts, format="csr"))
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """How an executable ended: CVXPY's status, its own message, and the number of iterations."""
-
-    status: str
-    words: str
-    iterations: int | None = None
 
 
 class CommandLineSolver(ConeProgramSolver):
@@ -334,17 +349,6 @@ class SDPACommand(CommandLineSolver):
         "gammaStar": 0.9,
         "epsilonDash": 1e-7,
     }
-    PHASES = {
-        "pdOPT": settings.OPTIMAL,
-        "pFEAS": settings.OPTIMAL_INACCURATE,
-        "dFEAS": settings.OPTIMAL_INACCURATE,
-        "pdFEAS": settings.OPTIMAL_INACCURATE,
-        "pdINF": settings.INFEASIBLE,
-        "pFEAS_dINF": settings.UNBOUNDED,
-        "pINF_dFEAS": settings.INFEASIBLE,
-        "pUNBD": settings.UNBOUNDED,
-        "dUNBD": settings.INFEASIBLE,
-    }
 
     def command(self, folder: Path, options: dict[str, Any]) -> list[str]:
         """Return ``sdpa -ds program -o result -p options``."""
@@ -357,10 +361,7 @@ class SDPACommand(CommandLineSolver):
         """Read the phase it ended in."""
         path = folder / "result"
         text = path.read_text(encoding="utf-8", errors="replace") if path.exists() else printed
-        phase = re.search(r"phase\.value\s*=\s*(\S+)", text)
-        steps = re.search(r"^\s*Iteration\s*=\s*(\d+)", text, flags=re.MULTILINE)
-        status = self.PHASES.get(phase[1], settings.SOLVER_ERROR) if phase else settings.SOLVER_ERROR
-        return Outcome(status, phase[1] if phase else _last_line(printed, code), int(steps[1]) if steps else None)
+        return outcome_in(text) or Outcome(settings.SOLVER_ERROR, _last_line(printed, code))
 
 
 def _last_line(printed: str, code: int) -> str:

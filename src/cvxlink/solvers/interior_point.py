@@ -28,6 +28,7 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
+from ..numerics.matrices import as_dense
 from ..numerics.threads import threads_for
 from ..programs.linear_sdp import LinearSDP
 from .route import Attempt, Iteration, Route, Settings
@@ -36,6 +37,8 @@ from .route import Attempt, Iteration, Route, Settings
 LARGEST = 5000
 MOST_ITERATIONS = 100
 TO_THE_BOUNDARY = 0.95
+# Up to this order sparse matrices take longer than dense ones.
+SMALL_ORDER = 100
 
 
 class InteriorPoint(Route):
@@ -95,7 +98,7 @@ class _Direction:
     X: np.ndarray
     x: np.ndarray
     y: np.ndarray
-    Z: sp.csr_array
+    Z: np.ndarray | sp.csr_array
     z: np.ndarray
 
 
@@ -121,10 +124,12 @@ class _Path:
         """A(FG), without the whole product."""
         return self.gather @ np.einsum("ek,ek->e", F[self.i], G.T[self.j])
 
-    def adjoint(self, y: np.ndarray) -> sp.csr_array:
-        """A*(y)."""
-        n = self.sdp.n
-        return sp.csr_array((self.weight * y[self.row], (self.i, self.j)), shape=(n, n))
+    def adjoint(self, y: np.ndarray) -> np.ndarray | sp.csr_array:
+        """A*(y), as an array where that takes less time."""
+        n, entries = self.sdp.n, self.weight * y[self.row]
+        if n <= SMALL_ORDER:
+            return np.bincount(self.i * n + self.j, entries, n * n).reshape(n, n)
+        return sp.csr_array((entries, (self.i, self.j)), shape=(n, n))
 
     def value(self, at: _Iterate) -> float:
         """⟨C, X⟩."""
@@ -173,8 +178,11 @@ class _Path:
 
     def schur(self, at: _Iterate, inverse: np.ndarray) -> np.ndarray:
         """M_rs = ⟨A_r, Z⁻¹ A_s X⟩, and x/z on the diagonal for inequalities."""
-        pairs = inverse[np.ix_(self.i, self.i)] * at.X[np.ix_(self.j, self.j)]
-        M = self.gather @ (self.gather @ pairs).T
+        if self.sdp.n**2 <= len(self.row):  # many rows on few entries
+            M = self.sdp.A @ (self.sdp.A @ np.kron(inverse, at.X)).T
+        else:
+            pairs = inverse[np.ix_(self.i, self.i)] * at.X[np.ix_(self.j, self.j)]
+            M = self.gather @ (self.gather @ pairs).T
         M = (M + M.T) / 2
         M[self.signed, self.signed] += at.x / at.z
         # Dependent rows make M singular; their right-hand sides agree, so this picks one solution.
@@ -200,7 +208,7 @@ class _Path:
     def lengths(self, at: _Iterate, way: _Direction) -> tuple[float, float]:
         """Return the longest primal and dual steps, at most 1."""
         primal = min(_to_singular(at.X, way.X), _to_zero(at.x, way.x))
-        return primal, min(_to_singular(at.Z, way.Z.toarray()), _to_zero(at.z, way.z))
+        return primal, min(_to_singular(at.Z, as_dense(way.Z)), _to_zero(at.z, way.z))
 
     def moved(self, at: _Iterate, way: _Direction, primal: float, dual: float) -> _Iterate:
         """Return the pair after steps along a direction."""

@@ -18,6 +18,12 @@ of V moved onto :math:`g = 0` (Gauss & Newton), so the gap between the two is a 
 gap is small. Where :math:`\lambda_{\min}(S) < 0`, its eigenvector, put into an empty column of V, leads downhill
 (Boumal's staircase): columns that are not needed are dropped, and one is added if all are needed.
 
+Convex functions of single numbers in the objective, :math:`\sum_l \varphi_l(\langle A_l, K\rangle)`, have the same
+shape: with :math:`g_l = \langle A_l, VV^\top\rangle - t_l` the augmented Lagrangian is minimised over :math:`t_l` by a
+proximal step, and the bound has :math:`-\varphi_l^*(-z_l)` in place of :math:`b_lz_l`. A constraint is a function that
+is zero where it holds and infinite elsewhere, so rows and terms are treated alike
+(:mod:`cvxlink.numerics.losses`). Points that hard must-links join are merged first.
+
 References
 ----------
 Burer & Monteiro (2003); Boumal, Voroninski & Bandeira (2016).
@@ -36,13 +42,17 @@ from ..numerics.checks import as_generator
 from ..numerics.matrices import Congruence
 from ..numerics.threads import threads_for
 from ..programs.linear_sdp import LinearSDP
+from ..programs.separable_sdp import SeparableSDP
+from .merging import merged, with_terms
 from .route import Attempt, Iteration, Route, Settings
-from .spheres import Curvature, Proof, Spheres, Value, row_products, squared_lengths, unit_rows
+from .spheres import Curvature, Proof, Spheres, Value, linear_part, row_products, squared_lengths, unit_rows
 
 # The target gap, unless a smaller one is requested.
 DEFAULT_GAP = 1e-5
 # Below this order the interior-point method is as fast.
 LEAST_ORDER = 250
+# With more terms per point than this, answers are rarely of low rank.
+MOST_TERMS = 5
 # Columns at first: solutions for a few clusters have rank 3 to 6.
 COLUMNS = 8
 # A column that holds less than this share of all squared lengths is empty.
@@ -54,6 +64,8 @@ MEMORY = 10
 MOST_ROUNDS = 60
 PATIENCE = 12
 MOST_STEPS = 500
+# How far a step along an eigenvector may go, in units of the lengths of the rows; long rows allow short steps only.
+REACHES = (1.0, 0.3, 0.1, 0.03, 0.01, 3e-3, 1e-3)
 # Steps after which the curvature is recomputed.
 REFRESH = 20
 # The target for the first gradient, per point and in units of the costs; each round's target is a fifth of the last.
@@ -78,25 +90,42 @@ class LowRank(Route):
     starts_warm = True
     least_order = LEAST_ORDER
 
-    def refuses(self, data: LinearSDP) -> str | None:
+    def refuses(self, data: LinearSDP | SeparableSDP) -> str | None:
         """Return what is missing."""
-        lengths = squared_lengths(data)[0]
+        lengths = squared_lengths(linear_part(data))[0]
         loose = np.flatnonzero(~(lengths > 0))
         if len(loose):
             return f"no single equation fixes the diagonal entry of point {loose[0]} to a positive value"
         return None
 
-    def suits(self, data: LinearSDP) -> bool:
-        """Whether the program is strictly feasible, so that the gap closes."""
-        return data.interior_point is not None
+    def suits(self, data: LinearSDP | SeparableSDP) -> bool:
+        """Whether the program is strictly feasible, so that the gap closes, and has few terms per point."""
+        if isinstance(data, SeparableSDP):
+            if len(data.losses) > MOST_TERMS * data.n:
+                return False
+            data = merged(data)[0]
+        return linear_part(data).interior_point is not None
 
-    def run(self, data: LinearSDP, settings: Settings) -> Attempt:
+    def run(self, data: LinearSDP | SeparableSDP, settings: Settings) -> Attempt:
         """Solve until the proven gap is below the accuracy, and at least below 1e-5, relative to 1 + |value|."""
-        wanted = DEFAULT_GAP if settings.accuracy is None else min(settings.accuracy, DEFAULT_GAP)
-        spheres = Spheres(data)
-        # Columns are few, so threads have nothing to do unless the costs are dense.
-        with threads_for(1 if sp.issparse(spheres.C) else data.n):
-            return _Rounds(spheres, Iteration(settings, MOST_ROUNDS, PATIENCE, 0.9 * wanted)).run()
+        if not isinstance(data, SeparableSDP):
+            return _solved(data, settings)
+        small, lift = merged(data)
+        if lift is None:
+            return with_terms(data, _solved(data, settings))
+        start = None if settings.start is None else lift.start(settings.start)
+        attempt = _solved(small, replace(settings, start=start))
+        values, duals = lift.point(attempt.values, attempt.duals)
+        duals[data.name] = attempt.duals[data.name]
+        return with_terms(data, replace(attempt, values=values, duals=duals))
+
+
+def _solved(data: LinearSDP | SeparableSDP, settings: Settings) -> Attempt:
+    wanted = DEFAULT_GAP if settings.accuracy is None else min(settings.accuracy, DEFAULT_GAP)
+    spheres = Spheres(data)
+    # Columns are few, so threads have nothing to do unless the costs are dense.
+    with threads_for(1 if sp.issparse(spheres.C) else data.n):
+        return _Rounds(spheres, Iteration(settings, MOST_ROUNDS, PATIENCE, 0.9 * wanted)).run()
 
 
 class _Rounds:
@@ -105,7 +134,7 @@ class _Rounds:
     def __init__(self, spheres: Spheres, iteration: Iteration) -> None:
         self.spheres, self.iteration = spheres, iteration
         self.rng = as_generator(iteration.settings.random_state)
-        self.V, self.z = self._random(), np.zeros(len(spheres.b))
+        self.V, self.z = self._random(), np.zeros(len(spheres.losses))
         self.penalty = FIRST_PENALTY * spheres.cost
         self.wanted = FIRST_GRADIENT * spheres.cost * np.sqrt(spheres.n)
         self.remark = ""
@@ -125,7 +154,7 @@ class _Rounds:
         V = 1e-6 * self.rng.standard_normal((spheres.n, given.shape[1] + 1))
         V[:, :-1] += given
         V = spheres.feasible(unit_rows(V))
-        if float(spheres.wrong(spheres.excess(V)).max(initial=0.0)) > TOO_FEW_COLUMNS:
+        if spheres.violation(spheres.forms.values(V)) > TOO_FEW_COLUMNS:
             self.remark = ", from a random start, because the given one cannot be made to satisfy the links"
             return
         self.V = V
@@ -139,8 +168,10 @@ class _Rounds:
         worst = np.inf
         while True:
             at = self._descend()
-            violation = float(spheres.wrong(at.g).max(initial=0.0))
-            self.z = spheres.multipliers(self.z, at.g, self.penalty)
+            moved = spheres.multipliers(self.z, at.at, self.penalty)
+            # How far ⟨A_l, K⟩ is from the number at which its function is taken; for constraints, their violation.
+            violation = float(abs(moved - self.z).max(initial=0.0)) / self.penalty
+            self.z = moved
             proof = spheres.proof(self.V, self.z)
             if not self._goes_on(proof):
                 break
@@ -153,19 +184,23 @@ class _Rounds:
         return self._attempt(self.iteration.best)
 
     def _goes_on(self, proof: Proof) -> bool:
-        offset, columns = self.spheres.sdp.offset, self.V.shape[1]
-        numbers = {"objective": proof.value + offset, "bound": proof.bound + offset, "rank": columns}
+        columns = self.V.shape[1]
+        numbers = {"objective": proof.value, "bound": proof.bound, "rank": columns}
         words = "  ".join(f"{name} {number:.10g}" for name, number in numbers.items())
         progress = f"{words}  gap {proof.gap:.1e}  {self.spheres.products:.0f} products"
         return self.iteration.goes_on(proof, proof.off, progress, **numbers)
 
     def _attempt(self, best: Proof) -> Attempt:
         spheres, sdp = self.spheres, self.spheres.sdp
-        y = np.zeros(len(sdp.b))
-        y[spheres.others] = best.z
+        y, z = np.zeros(len(sdp.b)), best.z / spheres.units
+        hard = len(spheres.others)
+        y[spheres.others] = z[:hard]
         y[spheres.diagonal_rows] = best.y / sdp.b[spheres.diagonal_rows]
         K = Congruence(spheres.lengths[:, None] * best.V, np.eye(best.V.shape[1]))
-        attempt = self.iteration.attempt({sdp.variable: K}, {**sdp.split(y), sdp.cone: sdp.slack(y)})
+        duals: dict[str, Any] = {**sdp.split(y), sdp.cone: sdp.slack(y)}
+        if isinstance(program := spheres.program, SeparableSDP):
+            duals[program.name] = np.clip(-z[hard:], *program.losses.slopes)
+        attempt = self.iteration.attempt({sdp.variable: K}, duals)
         how = (
             f"{attempt.reason}, {spheres.products:.0f} products with the costs, {best.V.shape[1]} columns{self.remark}"
         )
@@ -187,7 +222,7 @@ class _Rounds:
         self.V = unit_rows(V)
         if proof.eigenvalue < 0:
             before = self.spheres.lagrangian(self.V, self.z, self.penalty).total
-            for reach in (1.0, 0.3, 0.1, 0.03, 0.01):
+            for reach in REACHES:
                 moved = self.V.copy()
                 moved[:, -1] += reach * np.sqrt(self.spheres.n) * proof.direction
                 moved = unit_rows(moved)

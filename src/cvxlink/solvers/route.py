@@ -134,6 +134,7 @@ class Attempt:
     is_heuristic: bool = False
     resources: Resources | None = None
     gave_up: bool = False
+    conic: np.ndarray | None = None  # multipliers of all rows of the standard form, also of those that CVXPY adds
 
 
 class Route(ABC):

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..errors import SolverUnavailable
 from ..model.declared import Declaration
-from ..numerics.matrices import joined_multipliers
+from ..numerics.matrices import as_dense, joined_multipliers
 from ..numerics.threads import on_threads
 from ..programs.base import Program
 from ..programs.status import Status
@@ -58,7 +58,9 @@ class RawResult:
 
     def read_point(self, declaration: Declaration) -> None:
         """Read the values of variables and multipliers from CVXPY's objects."""
-        self.values = {name: variable.value for name, variable in declaration.variables.items()}
+        used = {variable.id for term in (declaration.objective, *declaration.terms) for variable in term.variables()}
+        for name, variable in declaration.variables.items():
+            self.values[name] = _value(variable) if variable.id in used else _any_value(variable)
         sign = -1.0 if isinstance(declaration.objective, cp.Minimize) else 1.0
         for name, group in declaration.constraints.items():
             found = [_multiplier(term, sign) for term in group]
@@ -93,6 +95,9 @@ def call_cvxpy(
             # sdpa-python's own check of its answer warns about small matrices; our certificate replaces it.
             warnings.filterwarnings("ignore", category=RuntimeWarning, module="sdpap")
             warnings.filterwarnings("ignore", message="Python recalculation of primal")
+            # CVXPY warns about how it reads its own variables with a sparsity pattern, and how it compiles stacks.
+            warnings.filterwarnings("ignore", message="The problem has an expression with dimension greater than 2")
+            warnings.filterwarnings("ignore", message="Reading from a sparse CVXPY expression")
             _solve(problem, solver, verbose, options)
     except Exception as error:  # solvers raise whatever they like: their own errors, ArithmeticError, ValueError …
         if isinstance(error, MemoryError) and is_task():
@@ -134,6 +139,18 @@ def _largest_square(expression: Any) -> int:
     """Return the number of entries in the largest quadratic term."""
     own = expression.args[0].size if isinstance(expression, (cp.quad_over_lin, cp.Pnorm)) else 0
     return max([own, *map(_largest_square, expression.args)])
+
+
+def _value(variable: cp.Variable) -> np.ndarray | None:
+    """Return the value of a variable as an array; CVXPY keeps that of a diagonal or sparse one in its own ways."""
+    value = variable.value if variable.sparse_idx is None else variable.value_sparse
+    return None if value is None else np.asarray(as_dense(value))
+
+
+def _any_value(variable: cp.Variable) -> np.ndarray:
+    """Return the value nearest to zero for a variable that occurs nowhere, to which CVXPY gives none."""
+    lower, upper = variable.get_bounds()
+    return np.clip(np.zeros(variable.shape), as_dense(lower), as_dense(upper))
 
 
 def _multiplier(term: Any, sign: float) -> Any:

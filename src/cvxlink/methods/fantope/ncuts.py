@@ -20,7 +20,7 @@ from ...numerics.checks import as_count
 from ...numerics.matrices import Arrays
 from ...programs.declared import SpecialProgram
 from .fantope import Fantope
-from .projections import between_projections, embedded, projection_of, solved_by_eigenvectors
+from .projections import embedded, projection_of, solved_by_eigenvectors
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +67,7 @@ class NCuts(Problem):
 
     def constraints(self, X: cp.Variable) -> dict[str, Any]:  # type: ignore[override]
         """A convex combination of projections of rank k."""
-        return between_projections(X, self.n_clusters)
+        return terms.fantope(X, self.n_clusters)
 
     @cached_property
     def program(self) -> SpecialProgram:

@@ -1,13 +1,11 @@
-"""What programs over projections of rank k share: their constraints, and what is made of a solution."""
+"""What programs over projections of rank k share: their algorithm, and what is made of a solution."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import cvxpy as cp
 import numpy as np
 
-from ... import terms
 from ...clustering import kernel_factor
 from ...numerics.checks import as_labels
 from ...numerics.matrices import Arrays, Congruence, indicators
@@ -16,15 +14,6 @@ from ..shared.solvable import AlwaysSolvable
 from .fantope import Fantope
 from .proof import certify_fantope
 from .routes import Eigenvectors
-
-
-def between_projections(X: cp.Variable, rank: int) -> dict[str, Any]:
-    """Return the constraints that make X a convex combination of projections of that rank."""
-    return {
-        "trace": terms.trace_equals(X, rank),
-        "psd": terms.semidefinite(X),
-        "below": terms.below_identity(X),
-    }
 
 
 def solved_by_eigenvectors(problem: Any, data: Fantope) -> SpecialProgram:

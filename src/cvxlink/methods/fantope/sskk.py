@@ -22,7 +22,7 @@ from ...numerics.threads import threads_for
 from ...programs.declared import SpecialProgram
 from ..base import LinkedProblem
 from .fantope import Fantope
-from .projections import between_projections, embedded, projection_of, solved_by_eigenvectors
+from .projections import embedded, projection_of, solved_by_eigenvectors
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +78,7 @@ class SSKK(LinkedProblem):
 
     def constraints(self, X: cp.Variable) -> dict[str, Any]:  # type: ignore[override]
         """A convex combination of projections of rank k."""
-        return between_projections(X, self.n_clusters)
+        return terms.fantope(X, self.n_clusters)
 
     @cached_property
     def program(self) -> SpecialProgram:

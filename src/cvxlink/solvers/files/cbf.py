@@ -4,33 +4,39 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 
 import numpy as np
 
 from ...errors import InvalidFile
-from .cone_program import ConeProgram
+from .cone_program import ConeProgram, OtherCone
 from .listed import LARGEST_COEFFICIENT, SMALL, ListedProgram, require_orders
 from .sdpa import lines_of
 
 VERSION = 2
+# The first version with power cones.
+VERSION_OF_OTHERS = 3
 LARGEST_COUNT = 10**9
 # In the first line of files written here, so that truncated files are noticed.
 COUNTED = re.compile(r"cvxlink: (\d+) lines")
 
 
 def write_cbf(program: ConeProgram, path: Path) -> None:
-    """Write a program: free variables, inequalities as one cone, and semidefinite constraints."""
+    """Write a program: free variables, inequalities as one cone, other cones, and semidefinite constraints."""
     m, linear = len(program.c), program.linear
-    parts = [f"VER\n{VERSION}\n\nOBJSENSE\nMIN\n\nVAR\n{m} 1\nF {m}\n"]
-    if linear:
-        parts.append(f"CON\n{linear} 1\nL+ {linear}\n")
+    version = VERSION_OF_OTHERS if program.others else VERSION
+    parts = [f"VER\n{version}\n", *_powers(program.others), f"OBJSENSE\nMIN\n\nVAR\n{m} 1\nF {m}\n"]
+    plain = np.concatenate([np.arange(linear), _rows_of_others(program)])
+    if len(plain):
+        cones = ([f"L+ {linear}"] if linear else []) + _named(program.others)
+        parts.append("\n".join([f"CON\n{len(plain)} {len(cones)}", *cones]) + "\n")
     if program.orders:
         parts.append("\n".join(["PSDCON", str(len(program.orders)), *map(str, program.orders)]) + "\n")
     parts.append(_section("OBJACOORD", np.flatnonzero(program.c), values=program.c[program.c != 0]))
     parts.append(f"OBJBCOORD\n{program.offset:.17g}\n")
-    A, b = program.A[:linear].tocoo(), program.b[:linear]
-    if linear:
+    A, b = program.A[plain].tocoo(), program.b[plain]
+    if len(plain):
         parts.append(_section("ACOORD", A.row, A.col, values=A.data))
         parts.append(_section("BCOORD", np.flatnonzero(b), values=b[b != 0]))
     # The lower triangles of the matrices.
@@ -44,6 +50,23 @@ def write_cbf(program: ConeProgram, path: Path) -> None:
         parts.append(_section("DCOORD", blocks[at], j[at], i[at], values=D[at]))
     text = "\n".join(parts)
     path.write_text(f"# cvxlink: {_count(text.splitlines())} lines\n{text}", encoding="ascii")
+
+
+def _rows_of_others(program: ConeProgram) -> np.ndarray:
+    return np.arange(len(program.b) - sum(cone.size for cone in program.others), len(program.b))
+
+
+def _powers(cones: tuple[OtherCone, ...]) -> list[str]:
+    """Return the section with the exponents of the power cones."""
+    alphas = [cone.alpha for cone in cones if cone.alpha is not None]
+    lines = [f"2\n{alpha:.17g}\n{1 - alpha:.17g}" for alpha in alphas]
+    return ["\n".join([f"POWCONES\n{len(alphas)} {2 * len(alphas)}", *lines]) + "\n"] if alphas else []
+
+
+def _named(cones: tuple[OtherCone, ...]) -> list[str]:
+    """Return the lines that name the cones; a power cone refers to its exponents by number."""
+    number = count()
+    return [f"{f'@{next(number)}:' if cone.kind == 'POW' else ''}{cone.kind} {cone.size}" for cone in cones]
 
 
 def _count(lines: list[str]) -> int:
@@ -129,7 +152,10 @@ class _Reader:
         for _ in range(kinds):
             name, *count = self.next().split()
             if name != allowed:
-                raise self.fail(f"the cone {name[:30]} is not supported here; only {allowed} is")
+                raise self.fail(
+                    f"the cone {name[:30]} is not supported here; only {allowed} is; files with other "
+                    f"cones are written, but not read"
+                )
             total += int(count[0]) if len(count) == 1 and re.fullmatch(r"[0-9]{1,18}", count[0]) else -1
         if total != size:
             raise self.fail(f"the cones do not have {size} rows in total")

@@ -28,12 +28,24 @@ LARGEST_ELIMINATION = 50_000_000
 DEPENDENT = 1e-11
 
 
+@dataclass(frozen=True)
+class OtherCone:
+    """A cone besides inequalities and matrices, in the order of the Conic Benchmark Format.
+
+    "Q": x₀ ≥ ‖(x₁, …)‖; "EXP": x₀ ≥ x₁ exp(x₂/x₁); "POW": x₀^α x₁^(1−α) ≥ |x₂|.
+    """
+
+    kind: str
+    size: int = 3
+    alpha: float | None = None
+
+
 @dataclass(frozen=True, eq=False)
 class ConeProgram:
     """min cᵀx + offset subject to Ax + b in a product of cones.
 
     The rows of A and b are first the ``linear`` inequalities and then all entries of each symmetric matrix; both
-    triangles hold the same numbers.
+    triangles hold the same numbers. Then come the ``others``, which only some formats can hold.
     """
 
     c: np.ndarray
@@ -42,6 +54,7 @@ class ConeProgram:
     linear: int
     orders: tuple[int, ...]
     offset: float = 0.0
+    others: tuple[OtherCone, ...] = ()
 
     @cached_property
     def blocks(self) -> tuple[tuple[int, bool], ...]:
@@ -62,7 +75,8 @@ class ConeProgram:
     @cached_property
     def upper(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """The rows of the upper triangles, block after block, with the number of the block, i and j."""
-        rows, blocks, at_i, at_j = [], [], [], []
+        nothing = np.zeros(0, dtype=int)  # a program may have other cones only
+        rows, blocks, at_i, at_j = [nothing], [nothing], [nothing], [nothing]
         for k, (order, diagonal) in enumerate(self.blocks):
             i, j = (np.arange(order),) * 2 if diagonal else np.triu_indices(order)
             rows.append(self.place(k, i, j))
@@ -119,6 +133,7 @@ def without_equations(
     linear: int,
     orders: tuple[int, ...],
     offset: float = 0.0,
+    other_cones: tuple[OtherCone, ...] = (),
 ) -> Eliminated | None:
     """Return min cᵀx + offset over Ex + e = 0 and Ax + b in the cones as a cone program; None on a contradiction."""
     n, size = len(c), 1 + abs(e).max(initial=0.0)
@@ -163,5 +178,6 @@ def without_equations(
         return None
     new_A = sp.csr_array(A[:, free] + A[:, bound] @ T)
     new_A.eliminate_zeros()
-    program = ConeProgram(c[free] + T.T @ c[bound], new_A, b + A @ at, linear, orders, offset + float(c @ at))
+    costs, constant = c[free] + T.T @ c[bound], offset + float(c @ at)
+    program = ConeProgram(costs, new_A, b + A @ at, linear, orders, constant, other_cones)
     return Eliminated(program, c, A, E, bound, free, T, t, np.concatenate([single, others[rows]]))

@@ -94,10 +94,11 @@ def _costs(path: Path, texts: list[tuple[int, str]], m: int) -> tuple[list[float
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """The content of a result file: x, and Y in the rows of the program."""
+    """The content of a result file: x, Y in the rows of the program, and the lines before them."""
 
     x: np.ndarray
     Z: np.ndarray
+    head: str = ""
 
 
 def read_result(path: Path, program: ConeProgram) -> Result:
@@ -134,7 +135,8 @@ def read_result(path: Path, program: ConeProgram) -> Result:
 def _read_sdpa_result(path: Path, text: str, program: ConeProgram) -> Result:
     parts = re.split(r"^(xVec|xMat|yMat) = *$", text, flags=re.MULTILINE)
     found = dict(zip(parts[1::2], parts[2::2], strict=False))
-    if sorted(parts[1::2]) != ["xMat", "xVec", "yMat"] or "time" not in found["yMat"]:
+    complete = sorted(parts[1::2]) == ["xMat", "xVec", "yMat"] and "time" in found["yMat"]
+    if not complete or "phase.value" not in parts[0]:
         raise InvalidFile(f"{path.name} is not a complete SDPA result; it is cut short")
     body = {name: part.split("main loop time")[0] for name, part in found.items()}
     numbers = {
@@ -150,7 +152,7 @@ def _read_sdpa_result(path: Path, text: str, program: ConeProgram) -> Result:
         count = order if diagonal else order**2
         Z[program.starts[k] : program.starts[k] + count] = numbers["yMat"][done : done + count]
         done += count
-    return Result(numbers["xVec"], Z)
+    return Result(numbers["xVec"], Z, parts[0])
 
 
 # ------------------------------------------------------------------ lines

@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 
 import cvxlink as cl
-from cvxlink.certificates.dual_program import bound_of_dual
 from helpers.programs import Program
 
 RNG = np.random.default_rng(0)
@@ -21,10 +20,6 @@ LENGTH = Program(lambda: {"x": cp.Variable(2)}, lambda x: cp.norm(x), lambda x: 
 ENTROPY = Program(lambda: {"x": cp.Variable(5)}, lambda x: -cp.sum(cp.entr(x)), lambda x: {"sum": cp.sum(x) == 1})
 
 
-def _too_large(*given):
-    raise cl.ReductionRefused("it is too large")
-
-
 LARGEST = Program(  # CVXPY adds a semidefinite matrix for it
     lambda: {"X": cp.Variable((3, 3), symmetric=True)},
     lambda X: cp.lambda_sum_largest(X, 2),
@@ -34,18 +29,13 @@ CASES = [(LARGEST, 5.0), (FAR_AWAY, -1.0), (SQUARES, RESIDUAL), (LENGTH, np.sqrt
 
 
 @pytest.mark.parametrize(("program", "optimum"), CASES)
-def test_it_is_the_optimum_and_not_above_it(program, optimum):
-    bound = bound_of_dual(program.declaration, 1.0, optimum)
-    assert optimum - 1e-7 * (1 + abs(optimum)) <= bound.value <= optimum + 1e-14
-    assert bound.reach is None or bound.reach > 10
-
-
-@pytest.mark.parametrize(("program", "optimum"), CASES)
 @pytest.mark.parametrize("size", [1e-6, 1.0, 1e6])
 def test_costs_of_any_size(program, optimum, size):
     scaled = Program(program.variables, lambda **x: size * program.objective(**x).args[0], program.constraints)
-    bound, exact = bound_of_dual(scaled.declaration, 1.0, size * optimum).value, size * optimum
-    assert exact - 1e-6 * (size + abs(exact)) - 1e-8 <= bound <= exact + 1e-12 * (1 + abs(exact))
+    solution, exact = scaled.solve("CLARABEL", strict=False), size * optimum
+    certificate = solution.certificate
+    assert exact - 1e-5 * (size + abs(exact)) - 1e-8 <= certificate.lower_bound <= exact + 1e-12 * (1 + abs(exact))
+    assert certificate.upper_bound >= exact - 1e-12 * (1 + abs(exact))
 
 
 def test_an_answer_far_from_the_optimum_is_not_certified_because_everything_near_it_is_alike():
@@ -56,12 +46,14 @@ def test_an_answer_far_from_the_optimum_is_not_certified_because_everything_near
     assert solution.status is cl.Status.OPTIMAL and solution.value == pytest.approx(-1)
 
 
-def test_a_bound_that_does_not_reach_far_is_not_a_proof(monkeypatch):
-    monkeypatch.setattr("cvxlink.certificates.lagrangian.bound_of_dual", _too_large)
-    solution = SQUARES.solve("SCS", strict=False, solver_options={"eps_abs": 1e-4, "eps_rel": 1e-4})
-    certificate = solution.certificate
-    assert certificate.reach == 10 and certificate.holds(1e-4)
-    assert (solution.status is cl.Status.OPTIMAL) == (abs(certificate.gap) <= 1e-6 * (1 + certificate.value))
+def test_an_unbounded_set_of_solutions_leaves_a_reach():
+    """Min x over x ≥ 1 with a second variable that nothing limits from above, and that costs nothing."""
+    program = Program(
+        lambda: {"x": cp.Variable(2)}, lambda x: x[0], lambda x: {"least": x[0] >= 1, "sign": x[1] >= x[0] - 5}
+    )
+    solution = program.solve("CLARABEL")
+    assert solution.status is cl.Status.OPTIMAL and solution.value == pytest.approx(1)
+    assert solution.certificate.reach is None or solution.certificate.reach >= 1000
 
 
 def test_a_reach_is_stretched_by_a_small_gap():
@@ -76,7 +68,7 @@ def test_nothing_is_proven_where_the_dual_has_no_solution():
         lambda: {"x": cp.Variable(2)}, lambda x: x[1] - 1e-9 * x[0], lambda x: {"up": x[1] >= 0, "right": x[0] >= -1}
     )
     solution = program.solve("CLARABEL", strict=False)
-    assert solution.status is cl.Status.UNPROVEN and "no solution" in solution.reason
+    assert solution.status is cl.Status.UNPROVEN and "may be unbounded" in solution.reason
 
 
 def test_a_quadratic_form_that_cvxpy_rounds_gets_no_bound():

@@ -1,0 +1,204 @@
+r"""Which constraints contradict one another: shares, multipliers, and an irreducible subset.
+
+Let w prove that :math:`Mz + a \in \mathcal{K}` has no solution, scaled to :math:`a^\top w = -1`. Then
+:math:`-w^\top (Mz + a) = 1` for every z: weighted by w, the constraints are violated by 1 in total, wherever z is.
+Relaxing rows by :math:`u \ge 0` therefore admits a feasible point only if :math:`\sum_r |w_r| u_r \ge 1`. Rows without
+weight play no part in this contradiction.
+
+A subset is irreducible if it is contradictory and no proper subset is. It is found by deletion: leave out some rows; if
+the others still contradict one another, leave them out for good. What cannot be left out is needed, since fewer
+constraints have even more feasible points.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from time import perf_counter
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+
+from .alternatives import Alternative, alternative
+from .conic_system import solved
+from .diagnosis import BlamedRow
+from .ownership import Item, OwnedSystem
+
+# Smaller weights, relative to the largest, count as zero when a search begins.
+NEGLIGIBLE = 1e-6
+
+
+class Search:
+    """Tests of subsets of a program's constraints, up to a number of solves and a time.
+
+    Parameters
+    ----------
+    owned : OwnedSystem
+    most_solves : float
+    until : float
+        When to stop, on the clock of :func:`time.perf_counter`.
+    """
+
+    def __init__(self, owned: OwnedSystem, most_solves: float, until: float) -> None:
+        self.owned, self.most_solves, self.until = owned, most_solves, until
+        self.solves = 0
+        self.undecided: list[Item] = []  # whether these are needed is not known
+
+    @property
+    def is_over(self) -> bool:
+        """Whether no further solve is allowed."""
+        return self.solves >= self.most_solves or perf_counter() >= self.until
+
+    def alternative(self, kept: np.ndarray) -> Alternative:
+        """Return a contradiction among some items, or a point that satisfies them."""
+        self.solves += 1
+        return alternative(self.owned.only(kept))
+
+    def multipliers(self, kept: np.ndarray, known: np.ndarray) -> np.ndarray:
+        """Return multipliers of a contradiction among some items, for all rows, or else the known ones."""
+        found = alternative(self.owned.only(kept)) if not kept.all() else None
+        if found is None or not found.is_contradiction:
+            return known
+        whole = np.zeros(len(known))
+        whole[self.owned.rows(kept)] = found.multipliers
+        return whole
+
+    def irreducible(self, kept: np.ndarray, parts: Sequence[np.ndarray]) -> tuple[np.ndarray, bool]:
+        """Return which items remain when as many parts as possible are left out, and whether all of these are needed.
+
+        ``parts`` are sets of items, by number; they are tried in this order, several at once.
+        """
+        waiting, at_once, all_needed = list(parts), max(1, len(parts) // 2), True
+        while waiting:
+            if self.is_over:
+                return kept, False
+            tried = waiting[:at_once]
+            without = kept.copy()
+            without[np.concatenate(tried)] = False
+            found = self.alternative(without)
+            if found.is_contradiction:
+                kept, waiting = without, waiting[at_once:]
+            elif len(tried) > 1:
+                at_once = len(tried) // 2
+                continue
+            else:
+                if not found.is_feasible:
+                    self.undecided += [self.owned.items[k] for k in tried[0]]
+                    all_needed = False
+                waiting = waiting[1:]
+            at_once = max(1, min(2 * at_once, len(waiting) // 2))
+        return kept, all_needed
+
+
+def weights_of_items(owned: OwnedSystem, w: np.ndarray) -> np.ndarray:
+    """Return the weight of each item in a contradiction: norms of multipliers, for rows of unit length."""
+    return np.array([_size(owned, item, w[item.rows]) for item in owned.items])
+
+
+def _size(owned: OwnedSystem, item: Item, w: np.ndarray) -> float:
+    if item.cone is not None and owned.system.cones[item.cone].kind == "semidefinite":
+        order = round(len(w) ** 0.5)
+        return float(np.trace(w.reshape(order, order)))  # the nuclear norm of a semidefinite matrix
+    return float(np.linalg.norm(w))
+
+
+def shares(owned: OwnedSystem, w: np.ndarray) -> dict[str, float]:
+    """Return the share of each group in a contradiction."""
+    weights = weights_of_items(owned, w)
+    total = max(float(weights.sum()), 1e-300)
+    found = dict.fromkeys(owned.groups, 0.0)
+    for item, weight in zip(owned.items, weights, strict=True):
+        found[item.group] += float(weight) / total
+    return found
+
+
+def multipliers_by_group(owned: OwnedSystem, w: np.ndarray) -> dict[str, list[Any]]:
+    """Return multipliers in the units and shapes of the declaration, scaled to a violation of 1 in total."""
+    gain = -float(owned.system.a @ w)
+    unscaled = w / owned.scales / gain
+    found: dict[str, dict[int, Any]] = {}
+    for item in owned.items:
+        if item.cone is None:
+            continue
+        cone, terms = owned.system.cones[item.cone], found.setdefault(item.group, {})
+        shapes = [part.shape for part in cone.parts]
+        if item.number not in terms:
+            terms[item.number] = [np.zeros(int(np.prod(shape))) for shape in shapes]
+        sign = -1.0 if cone.kind == "zero" else 1.0
+        starts = np.cumsum([0, *(int(np.prod(shape)) for shape in shapes)])
+        first = sum(len(a) for a in owned.system.offsets[: item.cone])
+        for part, start, end in zip(terms[item.number], starts[:-1], starts[1:], strict=True):
+            inside = item.rows[(item.rows >= first + start) & (item.rows < first + end)]
+            part[inside - first - start] = sign * unscaled[inside] + 0.0
+    return {
+        group: [_in_shape(owned, group, number, parts) for number, parts in sorted(terms.items())]
+        for group, terms in found.items()
+    }
+
+
+def _in_shape(owned: OwnedSystem, group: str, number: int, parts: list[np.ndarray]) -> Any:
+    item = next(item for item in owned.items if item.group == group and item.number == number)
+    assert item.cone is not None
+    shaped = [
+        part.reshape(of.shape, order="F") for part, of in zip(parts, owned.system.cones[item.cone].parts, strict=True)
+    ]
+    return shaped[0] if len(shaped) == 1 else shaped
+
+
+def blamed_row(owned: OwnedSystem, item: Item) -> BlamedRow:
+    """Return an item as it is shown."""
+    return BlamedRow(item.group, owned.words(item), item.number, item.place)
+
+
+def irreducible_items(search: Search, w: np.ndarray) -> tuple[np.ndarray, bool]:
+    """Return a subset of the items, irreducible by groups and then by rows, and whether it is known to be that."""
+    owned = search.owned
+    weights = weights_of_items(owned, w)
+    kept = np.ones(len(owned.items), dtype=bool)
+    support = weights > NEGLIGIBLE * weights.max(initial=0.0)
+    if not support.all() and search.alternative(support).is_contradiction:
+        kept = support
+    kept, _ = search.irreducible(kept, _lightest_first(owned, kept, weights, lambda item: item.group))
+    search.undecided.clear()  # the rows of such a group are tried again
+    kept = _with_few_rows(search, kept)
+    return search.irreducible(
+        kept, _lightest_first(owned, kept, weights, lambda item: (item.group, item.number, item.place))
+    )
+
+
+def _with_few_rows(search: Search, kept: np.ndarray) -> np.ndarray:
+    """Return a contradictory subset with few rows: the support of multipliers with a small 1-norm, if that is one.
+
+    With different prices for the rows, the cheapest multipliers are most often unique, and then a vertex.
+    """
+    if search.is_over:
+        return kept
+    owned, system = search.owned, search.owned.only(kept)
+    w, inside = system.multipliers()
+    prices = 1 + np.random.default_rng(0).random(len(system.a))
+    contradicts = [system.M.T @ w == 0, system.a @ w == -float(abs(system.a).max()), *inside]
+    search.solves += 1
+    if not solved(cp.Problem(cp.Minimize(prices @ cp.abs(w)), contradicts)):
+        return kept
+    whole = np.zeros(len(owned.system.a))
+    whole[owned.rows(kept)] = np.asarray(w.value)
+    weights = weights_of_items(owned, whole)
+    fewer = kept & (weights > NEGLIGIBLE * weights.max(initial=0.0))
+    return fewer if fewer.sum() < kept.sum() and search.alternative(fewer).is_contradiction else kept
+
+
+def _lightest_first(
+    owned: OwnedSystem, kept: np.ndarray, weights: np.ndarray, key: Callable[[Item], Any]
+) -> list[np.ndarray]:
+    """Return sets of items with equal keys, in the order of their weights.
+
+    Cones come first: a contradiction between equations and inequalities alone is easier to understand.
+    """
+    sets: dict[Any, list[int]] = {}
+    for k in np.flatnonzero(kept):
+        sets.setdefault(key(owned.items[k]), []).append(int(k))
+
+    def order(group: list[int]) -> tuple[bool, float]:
+        return all(owned.is_row(owned.items[k]) for k in group), float(weights[group].sum())
+
+    return [np.array(group) for group in sorted(sets.values(), key=order)]

@@ -1,0 +1,282 @@
+r"""An exactly feasible point near an answer, whose value is attained by the program.
+
+An answer x violates constraints a little. It is moved onto the equations and then mixed with a point
+:math:`\hat x` that satisfies the equations and everything else with room to spare:
+:math:`(1-\theta)x + \theta\hat x` is feasible for some small θ, since constraints are convex, and its value is one that
+the program attains. :math:`\hat x` maximises the least room over the cones of the standard form. Inequalities that are
+tight at every feasible point leave no room; the multipliers of that search say which they are, and they then count as
+equations. Equations are met up to rounding: a point that meets them exactly is nearer than the room that is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import cvxpy as cp
+import numpy as np
+import scipy.sparse as sp
+
+from ..model.declared import Declaration
+from ..numerics.matrices import as_dense
+from ..programs.declared import semidefinite_variable
+from ..reductions.cones import Block, triangle
+from ..reductions.standard_form import StandardForm
+from .evaluation import value_of
+from .search import Budget, search
+from .violations import violation_of
+
+# Room smaller than this, relative to the size of the rows, is none.
+NO_ROOM = 1e-7
+# Multipliers larger than this mark inequalities that are tight at every feasible point.
+TIGHT = 1e-4
+# How exactly equations must hold, relative to the sizes of their terms.
+EXACTLY = 1e-14
+# The shares of the inner point that are tried, the smallest first; the search between them is by bisection.
+SHARES = 10.0 ** np.arange(-13, 0)
+# A guess of which more is needed is not worth as much as a search.
+MOST_OF_A_GUESS = 1e-5
+MOST_UNKNOWNS = 20_000
+# How strongly the inner point is drawn towards the answer.
+NEARNESS = 1e-6
+
+
+class Attained(NamedTuple):
+    """The value of an exactly feasible point, or None and what is missing; ``has_room`` is False for a certain kind.
+
+    Where no point is strictly inside the constraints, the least violation can be worth anything.
+    """
+
+    value: float | None
+    missing: str = ""
+    has_room: bool = True
+
+
+def attained_value(
+    declaration: Declaration,
+    form: StandardForm,
+    point: Mapping[str, np.ndarray],
+    duals: Mapping[str, Any],
+    budget: Budget,
+) -> Attained:
+    """Return the objective of an exactly feasible point near a given one.
+
+    Equations hold up to rounding at the point that is computed; what that is worth according to the multipliers is
+    added to its value.
+    """
+    form = form.with_room(declaration, len(form.a) + len(form.cost))
+    checker = _Checker(declaration, form, duals)
+    z, rows = form.unknowns(point), _equations(form)
+    moved = _onto(form, rows, z)
+    if moved is None:
+        return Attained(None, "the equations cannot be met to the last digits")
+    z = moved
+    if checker.holds(z):
+        return checker.value(z)
+    if len(z) > MOST_UNKNOWNS:
+        return Attained(None, "the program is too large for a search for a point inside its constraints")
+    for guess in _guesses(form, z, rows):
+        if checker.holds(guess):
+            value = _nearest(checker, z, guess, MOST_OF_A_GUESS)
+            if value is not None:
+                return value
+    inner, tight = _inner_point(form, z, budget)
+    if inner is None:
+        return Attained(None, _words(declaration, form, tight), has_room=not len(tight))
+    rows = np.concatenate([rows, tight])
+    moved, inner = _onto(form, rows, z), _onto(form, rows, inner)
+    if moved is None or inner is None:
+        return Attained(None, "the equations cannot be met to the last digits")
+    checker = _Checker(declaration, form, duals, tight)
+    if not checker.holds(inner):
+        return Attained(None, "the search found no point inside the constraints")
+    value = _nearest(checker, moved, inner, 1.0)
+    assert value is not None
+    return value
+
+
+def _guesses(form: StandardForm, z: np.ndarray, rows: np.ndarray) -> Iterator[np.ndarray]:
+    """Yield points that are often inside: multiples of the identity, and with all entries positive."""
+    for positive in (0.0, 0.1) if form.matrices else ():
+        guess = z.copy()
+        for name, block in form.matrices.items():
+            columns, (i, j) = form.columns[name], triangle(block.order)
+            size = float(np.mean(z[columns][i == j]))
+            guess[columns] = size * np.where(i == j, 1.0, positive)
+        moved = _onto(form, rows, guess)
+        if moved is not None:
+            yield moved
+
+
+def _nearest(checker: _Checker, z: np.ndarray, inner: np.ndarray, most: float) -> Attained | None:
+    """Return the value at the smallest share of an inner point that makes z feasible, or None if that is too much."""
+    low, high = 0, len(SHARES)  # feasible from ``high`` on, where the point is the inner one
+    while low < high:
+        middle = (low + high) // 2
+        if checker.holds((1 - SHARES[middle]) * z + SHARES[middle] * inner):
+            high = middle
+        else:
+            low = middle + 1
+    share = 1.0 if high == len(SHARES) else SHARES[high]
+    return checker.value((1 - share) * z + share * inner) if share <= most else None
+
+
+class _Checker:
+    """Whether points satisfy the constraints: linear ones and faces row by row, others as they are declared."""
+
+    def __init__(
+        self,
+        declaration: Declaration,
+        form: StandardForm,
+        duals: Mapping[str, Any],
+        tight: np.ndarray | None = None,
+    ) -> None:
+        self.declaration, self.form, self.duals = declaration, form, duals
+        n_declared = max((columns.stop for columns in form.columns.values()), default=0)
+        self.own = np.diff(sp.csr_array(form.M[:, n_declared:]).indptr) == 0
+        self.exactly = form.is_free.copy()
+        # Inequalities that count as equations hold up to rounding only.
+        self.exactly[np.zeros(0, dtype=int) if tight is None else tight] = True
+        self.is_row = np.zeros(len(form.a), dtype=bool)
+        for block in (*form.parts("zero"), *form.parts("nonnegative")):
+            self.is_row[block.rows] = True
+        self.sizes = abs(form.M)
+        self.rest = [term for term in declaration.terms if not self._is_rows(term)]
+
+    def _is_rows(self, term: Any) -> bool:
+        """Whether a constraint is made of rows that are checked as such, or is checked on its face."""
+        if semidefinite_variable(term, self.declaration.variables) is not None or term.id in self.form.replaced:
+            return True
+        rows = _rows(self.form.owners[term.id])
+        return bool((self.own & self.is_row)[rows].all())
+
+    def holds(self, z: np.ndarray) -> bool:
+        """Whether all constraints hold, equations up to rounding."""
+        form = self.form
+        reached = np.asarray(form.M @ z + form.a)
+        rows = self.own & self.is_row
+        allowed = _rounding(self.sizes, z, form.a)
+        if np.any(abs(reached) > allowed, where=rows & self.exactly) or np.any(reached < 0, where=rows & ~self.exactly):
+            return False
+        for block in (*form.matrices.values(), *form.replaced.values()):
+            if form.outside_of(block, reached) > 0:
+                return False
+        for name, value in self._saved(z).items():
+            if self.declaration.variables[name].attributes["NSD"] and np.linalg.eigvalsh(value)[-1] > 0:
+                return False
+        return all(violation_of(term) == 0 for term in self._others())
+
+    def _others(self) -> Iterator[Any]:
+        """Yield the other constraints, and the domains of functions."""
+        parts = [self.declaration.objective.args[0], *(arg for term in self.rest for arg in term.args)]
+        yield from self.rest
+        for limit in (limit for part in parts for limit in part.domain):
+            if semidefinite_variable(limit, self.declaration.variables) is None:  # on a face, these are checked there
+                yield limit
+
+    def value(self, z: np.ndarray) -> Attained:
+        """Return the objective, and what rounding in equations is worth."""
+        self._saved(z)
+        value = float(np.sum(value_of(self.declaration.objective.args[0])))
+        if not np.isfinite(value):
+            return Attained(None, "the objective is not finite near the answer")
+        worth = 0.0
+        for name, group in self.declaration.constraints.items():
+            equations = [term for term in group if isinstance(term, cp.constraints.Equality | cp.constraints.Zero)]
+            if equations and name in self.duals:
+                largest = float(abs(np.asarray(as_dense(self.duals[name]), dtype=float)).max(initial=0.0))
+                worth += largest * sum(violation_of(term) * term.size for term in equations)
+        sign = -1.0 if isinstance(self.declaration.objective, cp.Maximize) else 1.0
+        return Attained(value + sign * worth)
+
+    def _saved(self, z: np.ndarray) -> dict[str, np.ndarray]:
+        """Return the declared variables, after putting them into CVXPY's."""
+        point = self.form.point(z)
+        for name, value in point.items():
+            self.declaration.variables[name].save_value(value)
+        return point
+
+
+def _equations(form: StandardForm) -> np.ndarray:
+    """Return the equations between declared variables; others define variables that CVXPY adds."""
+    n_declared = max((columns.stop for columns in form.columns.values()), default=0)
+    rows = np.flatnonzero(form.is_free)
+    outer = np.asarray(abs(form.M[rows][:, n_declared:]).sum(axis=1)).ravel() if len(rows) else np.zeros(0)
+    return rows[outer == 0]
+
+
+def _onto(form: StandardForm, rows: np.ndarray, z: np.ndarray) -> np.ndarray | None:
+    """Return the nearest point that satisfies some rows as equations, or None if rounding prevents it."""
+    if not len(rows):
+        return z
+    E, a = sp.csr_array(form.M[rows]), form.a[rows]
+    for _ in range(3):  # each pass removes most of the rounding of the one before
+        z = z - sp.linalg.lsmr(E, E @ z + a, atol=1e-15, btol=1e-15, conlim=0, maxiter=10 * len(z))[0]
+    return z if bool((abs(E @ z + a) <= _rounding(abs(E), z, a)).all()) else None
+
+
+def _rounding(sizes: sp.csr_array, z: np.ndarray, a: np.ndarray) -> np.ndarray:
+    """Return how exactly equations can hold: their terms are rounded, and so is the point that solves them."""
+    lengths = np.asarray(sizes.sum(axis=1)).ravel()
+    return EXACTLY * (sizes @ abs(z) + abs(a) + 0.1 * lengths * float(abs(z).max(initial=0.0)))
+
+
+def _inner_point(form: StandardForm, z: np.ndarray, budget: Budget) -> tuple[np.ndarray | None, np.ndarray]:
+    """Return a point inside all cones, and the inequalities that are tight at every feasible point."""
+    tight = np.zeros(0, dtype=int)
+    for _ in range(3):
+        found = _roomiest(form, z, tight, budget)
+        if found is None:
+            return None, tight
+        inner, room, w = found
+        if room > NO_ROOM:
+            return inner, tight
+        block = form.parts("nonnegative")
+        rows = np.arange(block[0].rows.start, block[0].rows.stop) if block else np.zeros(0, dtype=int)
+        more = np.setdiff1d(rows[w[rows] > TIGHT], tight)
+        if not len(more):
+            return None, np.flatnonzero(abs(w) > TIGHT)
+        tight = np.concatenate([tight, more])
+    return None, tight
+
+
+def _roomiest(
+    form: StandardForm, z: np.ndarray, tight: np.ndarray, budget: Budget
+) -> tuple[np.ndarray, float, np.ndarray] | None:
+    """Maximise the room t ≤ 1 with Mz + a − te in the cones, near a given point."""
+    m, n = form.M.shape
+    sizes = np.maximum(np.sqrt(np.asarray(form.M.multiply(form.M).sum(axis=1)).ravel()), 1e-300)
+    e = form.interior.copy()
+    scalar = np.zeros(m, dtype=bool)
+    for block in form.parts("nonnegative"):
+        scalar[block.rows] = True
+    e[scalar] = sizes[scalar]  # room is measured in the units of a row
+    e[tight] = 0.0
+    rows = sp.csr_array(sp.hstack([form.M, sp.csr_array(-e[:, None])]))
+    last = sp.csr_array(([-1.0], ([0], [n])), shape=(1, n + 1))
+    M = sp.csr_array(sp.vstack([last, rows], format="csr"))
+    blocks = [Block("nonnegative", slice(0, 1)), *form.blocks]
+    nearness = NEARNESS / (1 + float(z @ z))
+    squares = np.append(np.full(n, nearness), 0.0)
+    found = search(np.append(-nearness * z, -1.0), M, np.append(1.0, form.a), blocks, budget, squares)
+    return None if found is None else (found.z[:-1], float(found.z[-1]), found.w[1:])
+
+
+def _rows(places: sp.csr_array) -> np.ndarray:
+    return np.flatnonzero(np.diff(places.indptr))
+
+
+def _words(declaration: Declaration, form: StandardForm, rows: np.ndarray) -> str:
+    """Return why there is no point inside the constraints."""
+    if not len(rows):
+        return "no point inside the constraints was found in the time that the proof may take"
+    names = [
+        name
+        for name, group in declaration.constraints.items()
+        if any(term.id in form.owners and len(np.intersect1d(_rows(form.owners[term.id]), rows)) for term in group)
+    ]
+    for name, block in form.matrices.items():
+        if ((rows >= block.rows.start) & (rows < block.rows.stop)).any():
+            names.append(f"{name} ⪰ 0")
+    listed = ", ".join(map(repr, names)) or "the cones of nonlinear terms"
+    return f"no point is strictly inside the constraints: {listed} leave no room"

@@ -1,0 +1,535 @@
+r"""Bounds for any convex program, from its standard form :math:`\min c^\top z + d,\ Mz + a \in \mathcal{K}`.
+
+For every :math:`w \in \mathcal{K}^*` and every feasible z,
+
+.. math:: c^\top z + d \ \ge\ d - a^\top w + r^\top z, \qquad r = c - M^\top w .
+
+At the optimum r vanishes; otherwise :math:`r^\top z` is bounded by what limits z. That are the intervals that follow
+from the constraints (:mod:`cvxlink.certificates.intervals`), the trace of a semidefinite variable, for which
+:math:`\langle G, K\rangle \ge \min(0, \lambda_{\min}(G)) \operatorname{tr} K`, and, if these leave something open, a
+bound on all points that are at least as good as the answer (:mod:`cvxlink.certificates.sublevel`). Points worse than
+the answer need no bound: for any u, every feasible point costs at least the smaller of u and a bound for those that
+cost at most u. Only where the set of optimal points is unbounded does the bound hold for points of limited size, and
+then it says so.
+
+The multipliers w are those of the declared constraints; the cones that CVXPY adds for what is not linear have none, so
+theirs are searched for. If the result is poor, the program is solved anew, as accurately as possible, within the
+budget. The bound holds for any w.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import cvxpy as cp
+import numpy as np
+import scipy.sparse as sp
+
+from ..errors import ReductionRefused
+from ..model.declared import Declaration
+from ..model.expressions import is_linear
+from ..numerics.matrices import Stiffened, as_dense
+from ..numerics.rounding import gamma
+from ..programs.conic_form import long_enough
+from ..programs.declared import name_of_cone, semidefinite_variable
+from ..reductions.cones import Block, packed, triangle, unpacked
+from ..reductions.standard_form import StandardForm
+from .intervals import Intervals, intervals_of
+from .search import Budget, search
+from .sublevel import strictly_inside
+
+# Programs with more unknowns or rows get no bound: finding one would take longer than solving them.
+LARGEST = 200_000
+# If a larger share of the multipliers is unknown, the program is solved anew instead of searching for them.
+FEW = 0.25
+# Points that are worse than the answer by this share need no bound.
+WORSE = 1e-6
+# How much larger than the answer other points may be where nothing limits them, and the farthest that is of use.
+REACH, FARTHEST = 10.0, 1e8
+# How much of the bound, relative to 1 + |value|, its reach may cost.
+WORTH = 1e-9
+# Slopes larger than this share of the terms that should cancel in them have not cancelled.
+BALANCED = 1e-4
+# Smaller numbers, relative to the largest, count as zero when multipliers are moved along their face.
+INACTIVE = 1e-6
+# Programs with more rows are not polished.
+LARGEST_POLISHED = 2000
+# Up to so many rows another search costs little; a gap of the second size is then good enough.
+SMALL, BEST = 500, 1e-8
+# Otherwise a gap of this share of the accuracy is.
+GOOD_ENOUGH = 0.1
+
+
+class Bound(NamedTuple):
+    """A bound on the optimum, lower for a minimisation and upper for a maximisation, and the words for its basis.
+
+    ``sensitivity`` is what the violations are worth according to the multipliers. ``rounding`` estimates what rounding
+    errors may change; ``reach`` says how many times as large as the answer other points may be.
+    """
+
+    value: float
+    basis: str
+    sensitivity: float | None
+    cost_scale: float
+    rounding: float
+    reach: float | None = None
+
+
+def general_bound(
+    declaration: Declaration,
+    form: StandardForm,
+    point: Mapping[str, np.ndarray],
+    value: float,
+    duals: Mapping[str, Any],
+    violations: Mapping[str, float],
+    budget: Budget,
+) -> Bound:
+    """Return a bound for a convex program at a point with multipliers, or refuse with the reason."""
+    sign = -1.0 if isinstance(declaration.objective, cp.Maximize) else 1.0
+    if not np.isfinite(value):
+        raise ReductionRefused("the objective is not finite at the answer")
+    answer = sign * value
+    worst = answer + WORSE * (1 + abs(answer))
+    limits = intervals_of(form, worst)
+    is_small = len(form.a) <= SMALL or budget.is_unlimited
+    found = _Candidates(form, limits, answer, BEST if is_small else GOOD_ENOUGH * budget.accuracy)
+    given, worth, missing = None, None, ""
+    try:
+        given, known = _multipliers(declaration, form, duals, sign)
+        worth = _worth(declaration, duals, violations)
+    except ReductionRefused as refusal:
+        missing = str(refusal)
+    if not form.cost.any():
+        found.consider(np.zeros(len(form.a)), "an objective that is constant, and no multipliers")
+    elif budget.conic is not None and len(budget.conic) == len(form.a):
+        found.consider(budget.conic, "the multipliers")
+    elif given is not None:
+        if not known.all():
+            w = given
+            found.try_way(lambda limits: bound_by_gradient(declaration, form, point, w, duals, limits, sign))
+        if not found.is_good:
+            found.consider(_completed(form, given, known, point, budget), "the multipliers")
+    if not limits.is_closed and not (found.is_good and (not found.is_open or not is_small)):
+        inside = strictly_inside(form, worst, budget)
+        if inside is not None:
+            found.limit(inside.norm)
+            found.consider(inside.w, "the dual program, solved anew")
+    if not found.is_good:
+        anew = search(form.cost, form.M, form.a, form.blocks, budget)
+        if anew is not None:
+            found.consider(anew.w, "the dual program, solved anew")
+    if found.best is None:
+        raise ReductionRefused(missing or "no multipliers were found in the time that the proof may take")
+    if found.best.open > 0:
+        found.polish()
+    size = max([1.0, *(float(np.linalg.norm(x)) for x in point.values())])
+    if budget.is_spent and not found.is_good:
+        found.remark = "; the search for a better one was stopped after its time, certify='full' goes on"
+    return _worded(form, found, sign, size, worst, worth)
+
+
+def _worded(
+    form: StandardForm, found: _Candidates, sign: float, size: float, worst: float, worth: float | None
+) -> Bound:
+    """Return the best bound, with the points it holds for."""
+    best = found.best
+    assert best is not None
+    reach, total = None, best.value
+    basis = f"Lagrange bound, from {best.origin}"
+    if best.open > 0 and not best.is_balanced:
+        raise ReductionRefused(
+            "the slopes that its multipliers leave do not vanish where nothing limits the variables, so it may be "
+            "unbounded"
+        )
+    if best.open > 0:
+        lost = best.open * size  # for points as large as the answer
+        reach = min(FARTHEST, max(REACH, WORTH * (1 + abs(found.answer)) / lost))
+        total -= reach * lost
+        basis += f"; for all points with a size up to {reach:.0e} times that of the answer"
+    elif found.norm is not None:
+        basis += f"; points that are at least as good have a norm of at most {found.norm:.2g}"
+    basis += found.remark
+    rounding = best.rounding + gamma(len(form.a) + 8) * abs(total)
+    total = min(total, worst) - gamma(len(form.a) + 8) * abs(total)
+    largest = float(abs(form.cost).max(initial=0.0))
+    return Bound(sign * total, basis, worth, min(1.0, largest or 1.0), rounding, reach)
+
+
+# ---------------------------------------------------------------------- the bound at given multipliers
+
+
+@dataclass(frozen=True)
+class Below:
+    """What multipliers prove: a bound, up to ``open`` times the size of unlimited unknowns.
+
+    It is balanced if the slopes of these are small compared with the terms that should cancel in them.
+    """
+
+    value: float
+    open: float
+    rounding: float
+    origin: str
+    is_balanced: bool = True
+
+
+class _Candidates:
+    """Ways to a bound, each a function of what limits the unknowns, and the best that they give."""
+
+    def __init__(self, form: StandardForm, limits: Intervals, answer: float, wanted: float) -> None:
+        self.form, self.limits, self.answer, self.wanted = form, limits, answer, wanted
+        self.ways: list[Callable[[Intervals], Below | None]] = []
+        self.multipliers: list[tuple[np.ndarray, str]] = []
+        self.best: Below | None = None
+        self.norm: float | None = None
+        self.remark = ""
+
+    def consider(self, w: np.ndarray | None, origin: str) -> None:
+        """Compute the bound at multipliers, and keep it if it is the best."""
+        if w is not None and np.isfinite(w).all():
+            self.multipliers.append((w, origin))
+            self.try_way(lambda limits: bound_at(self.form, w, limits, origin))
+
+    def try_way(self, way: Callable[[Intervals], Below | None]) -> None:
+        """Compute a bound, and keep it if it is the best."""
+        self.ways.append(way)
+        below = way(self.limits)
+        if below is not None and (self.best is None or self._rank(below) > self._rank(self.best)):
+            self.best = below
+
+    def limit(self, norm: float) -> None:
+        """Use a bound on the norm of all points that matter."""
+        low, high = np.maximum(self.limits.low, -norm), np.minimum(self.limits.high, norm)
+        traces = {
+            name: min(trace, float(np.sqrt(self.form.matrices[name].order)) * norm)
+            for name, trace in self.limits.traces.items()
+        }
+        self.norm, self.limits, self.best = norm, Intervals(low, high, traces), None
+        known, self.ways = self.ways, []
+        for way in known:
+            self.try_way(way)
+
+    @property
+    def is_good(self) -> bool:
+        """Whether the bound is as near to the value as is of use."""
+        if self.best is None:
+            return False
+        if self.best.open > 0 and not self.best.is_balanced:
+            return False
+        unit = min(1.0, float(abs(self.form.cost).max(initial=0.0))) + abs(self.answer)
+        return abs(self.answer - self.best.value) + REACH * self.best.open <= self.wanted * unit
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the bound is for points of limited size."""
+        return self.best is None or self.best.open > 0
+
+    def polish(self) -> None:
+        """Move multipliers along their faces of the dual cone until as little slope is left as rounding allows."""
+        if len(self.form.a) <= LARGEST_POLISHED:
+            for w, origin in self.multipliers[:]:
+                self.consider(polished(self.form, self.form.into_dual(w)), origin)
+
+    def _rank(self, below: Below) -> float:
+        return below.value - REACH * below.open
+
+
+def bound_at(form: StandardForm, w: np.ndarray, limits: Intervals, origin: str = "") -> Below:
+    """Return the bound that multipliers give; they are moved into the dual cone first."""
+    w = form.into_dual(w)
+    for block in form.matrices.values():
+        w[block.rows] = 0.0  # what these would add is found from the least eigenvalue of the slope
+    share = gamma(2 * len(w) + 8)
+    slope = form.cost - form.M.T @ w
+    sizes = abs(form.cost) + abs(form.M).T @ abs(w)
+    total = form.constant - float(form.a @ w)
+    rounding = share * (abs(form.constant) + float(abs(form.a) @ abs(w)))
+    return lowest(form, total, slope, sizes, limits, Below(0.0, 0.0, rounding, origin), share)
+
+
+def lowest(
+    form: StandardForm,
+    total: float,
+    slope: np.ndarray,
+    sizes: np.ndarray,
+    limits: Intervals,
+    known: Below,
+    share: float,
+) -> Below:
+    """Return the least value of an affine function of z where z is limited.
+
+    ``sizes`` are those of the terms that cancel in the slopes, and ``share`` the part of them that may be rounding;
+    ``known`` has the origin of the function and the rounding of its offset.
+    """
+    rough, rounding = share * sizes, known.rounding
+    still_open, rest, is_balanced = 0.0, np.ones(len(slope), dtype=bool), True
+    for name, block in form.matrices.items():
+        columns = form.columns[name]
+        rest[columns] = False
+        i, j = triangle(block.order)
+        weights = np.where(i == j, 1.0, np.sqrt(0.5))  # each entry off the diagonal is in ⟨G, K⟩ twice
+        eigenvalues = np.linalg.eigvalsh(unpacked(weights * slope[columns], block.order))
+        off = float(np.linalg.norm(rough[columns])) + 4 * gamma(block.order) * float(abs(eigenvalues).max())
+        least = min(0.0, float(eigenvalues[0]) - off)
+        if least < 0 and not np.isfinite(limits.traces[name]):
+            still_open -= least
+            is_balanced &= -least <= BALANCED * float(sizes[columns].max())
+        elif least < 0:
+            total += limits.traces[name] * least
+            rounding += limits.traces[name] * off
+    low, high = limits.low[rest], limits.high[rest]
+    for side in (np.maximum(slope[rest] + rough[rest], 0.0), np.minimum(slope[rest] - rough[rest], 0.0)):
+        # A slope that may be of either sign because of rounding counts on both sides.
+        where = low if (side > 0).any() else high
+        used = side != 0
+        limited = used & np.isfinite(where)
+        total += float(side[limited] @ where[limited])
+        endless = used & ~np.isfinite(where)
+        still_open += float(abs(side[endless]).sum())
+        is_balanced &= bool((abs(side[endless]) <= BALANCED * sizes[rest][endless]).all())
+    widths = np.where(np.isfinite(limits.sizes), limits.sizes, 0.0)
+    rounding += float(rough[rest] @ widths[rest])
+    return Below(total - rounding, still_open, rounding, known.origin, bool(is_balanced))
+
+
+def bound_by_gradient(
+    declaration: Declaration,
+    form: StandardForm,
+    point: Mapping[str, np.ndarray],
+    w: np.ndarray,
+    duals: Mapping[str, Any],
+    limits: Intervals,
+    sign: float,
+) -> Below | None:
+    r"""Return the bound from the tangent of the Lagrangian at a point, which lies below it; None without gradients.
+
+    Where the objective and nonlinear constraints are smooth, this needs no multipliers of the cones that CVXPY adds.
+    """
+    n_declared = max((columns.stop for columns in form.columns.values()), default=0)
+    outer = sp.csr_array(form.M[:, n_declared:])
+    own = np.diff(outer.indptr) == 0
+    w = np.where(own, form.into_dual(w), 0.0)
+    for block in form.matrices.values():
+        w[block.rows] = 0.0
+    objective = sign * declaration.objective.args[0]
+    tangent, total = _gradient(objective, declaration), float(objective.value)
+    for name, group in declaration.constraints.items():
+        for term, dual in zip(group, _split(name, group, duals[name], sign), strict=True):
+            if isinstance(term, cp.constraints.Inequality) and not is_linear(term.expr):
+                price = np.maximum(dual, 0.0)
+                worth = price @ cp.vec(term.expr, order="F")
+                more = _gradient(worth, declaration)
+                tangent = None if tangent is None or more is None else tangent + more
+                total += float(worth.value)
+    if tangent is None or not np.isfinite(tangent).all():
+        return None
+    entries = np.concatenate([np.ravel(point[name], order="F") for name in form.columns])
+    D = form.spread[: len(entries)]
+    total -= float(tangent @ entries) + float(form.a @ w) - 0.0
+    slope = D.T @ tangent - form.M.T @ w
+    sizes = abs(D).T @ abs(tangent) + abs(form.M).T @ abs(w)
+    share = gamma(2 * len(w) + 2 * len(entries) + 64)
+    rounding = share * (abs(total) + float(abs(tangent) @ abs(entries)) + float(abs(form.a) @ abs(w)))
+    origin = "the multipliers and gradients"
+    return lowest(form, total, slope, sizes, limits, Below(0.0, 0.0, rounding, origin), share)
+
+
+def _gradient(expression: Any, declaration: Declaration) -> np.ndarray | None:
+    """Return a subgradient of a convex expression at the saved point, over the entries of all variables."""
+    try:
+        found = expression.grad
+    except (NotImplementedError, TypeError, ValueError):  # some of CVXPY's functions have none, or a wrong one
+        return None
+    parts = []
+    for variable in declaration.variables.values():
+        part = found.get(variable, np.zeros(variable.size))
+        if part is None:
+            return None
+        parts.append(np.asarray(part.toarray() if sp.issparse(part) else part, dtype=float).ravel(order="F"))
+    return np.concatenate(parts)
+
+
+# ---------------------------------------------------------------------- multipliers
+
+
+def _multipliers(
+    declaration: Declaration, form: StandardForm, duals: Mapping[str, Any], sign: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the declared multipliers, one per row, and which rows have one."""
+    w, known = np.zeros(len(form.a)), np.zeros(len(form.a), dtype=bool)
+    for name, group in declaration.constraints.items():
+        if name not in duals:
+            raise ReductionRefused(f"there are no multipliers for {name!r}")
+        for term, dual in zip(group, _split(name, group, duals[name], sign), strict=True):
+            owner = semidefinite_variable(term, declaration.variables)
+            if owner is not None:
+                w[form.matrices[owner].rows] += _slack(form, owner, dual.reshape(term.shape, order="F"))
+                known[form.matrices[owner].rows] = True
+                continue
+            places = form.owners[term.id]
+            w += places @ dual
+            known[np.unique(places.indices if places.format == "csc" else places.tocsc().indices)] = True
+    for name, block in form.matrices.items():
+        cone = name_of_cone(name, declaration)
+        if declaration.variables[name].attributes["PSD"] and cone in duals:
+            given = _numbers(cone, duals[cone], declaration.variables[name].size)
+            w[block.rows] += _slack(form, name, given.reshape(form.shapes[name], order="F"))
+            known[block.rows] = True
+    return w, known
+
+
+def _slack(form: StandardForm, name: str, S: np.ndarray) -> np.ndarray:
+    """Return the multipliers of a semidefinite variable on its face."""
+    P = form.faces[name]
+    return packed(S if P is None else P.T @ S @ P)
+
+
+def _split(name: str, group: list[Any], given: Any, sign: float) -> Iterator[np.ndarray]:
+    """Yield the multipliers of each constraint of a group as those of Mz + a in a cone, in the order of its rows.
+
+    For lhs = rhs and lhs ≤ rhs they are declared as the change of the optimum per unit of u in rhs + u.
+    """
+    constraints = cp.constraints
+    counts = [_count(term) for term in group]
+    flat = _numbers(name, given, sum(counts))
+    for term, part in zip(group, np.split(flat, np.cumsum(counts)[:-1]), strict=True):
+        if isinstance(term, constraints.Equality | constraints.Zero):
+            yield sign * part
+        elif isinstance(term, constraints.Inequality):
+            yield -sign * part
+        elif isinstance(term, constraints.SOC):
+            size = term.args[0].size
+            vectors = part[size:].reshape(term.args[1].shape, order="F")
+            lengths = long_enough(part[:size].reshape(term.args[0].shape, order="F"), vectors, term.axis)
+            yield np.concatenate([np.ravel(lengths, order="F"), part[size:]])
+        else:
+            yield part
+
+
+def _count(term: Any) -> int:
+    several = cp.constraints.SOC | cp.constraints.ExpCone | cp.constraints.PowCone3D
+    if isinstance(term, several):
+        return sum(arg.size for arg in term.args[: 2 if isinstance(term, cp.constraints.SOC) else 3])
+    return int(term.size)
+
+
+def _numbers(name: str, given: Any, count: int) -> np.ndarray:
+    """Return multipliers as a vector of ``count`` finite numbers."""
+    given = given.base if isinstance(given, Stiffened) else given  # on a face the rest adds nothing
+    try:
+        flat = np.asarray(as_dense(given), dtype=float).ravel(order="F")
+    except (TypeError, ValueError):
+        flat = np.full(1, np.nan)
+    if len(flat) != count or not np.isfinite(flat).all():
+        raise ReductionRefused(f"the multipliers of {name!r} must be {count} finite numbers")
+    return flat
+
+
+def _worth(declaration: Declaration, duals: Mapping[str, Any], violations: Mapping[str, float]) -> float:
+    """Return what the violations are worth according to the multipliers."""
+    worth = 0.0
+    for name, group in declaration.constraints.items():
+        flat = _numbers(name, duals[name], sum(map(_count, group)))
+        if len(group) == 1 and isinstance(group[0], cp.constraints.PSD):
+            total = float(np.trace(flat.reshape(group[0].shape, order="F")))
+        else:
+            total = float(abs(flat).sum())
+        worth += violations.get(name, 0.0) * total
+    return worth
+
+
+def _completed(
+    form: StandardForm, given: np.ndarray, known: np.ndarray, point: Mapping[str, np.ndarray], budget: Budget
+) -> np.ndarray | None:
+    """Return multipliers with those that are unknown chosen so that as little slope as possible is left.
+
+    These belong to the cones that CVXPY adds and to bounds that variables declare. The slopes of the variables that
+    CVXPY adds must vanish; what is left of the others is weighed by the size of the answer.
+    """
+    rows = np.flatnonzero(~known)
+    if len(rows) > FEW * len(known):
+        return None
+    if not len(rows):
+        return given
+    U, base = sp.csr_array(form.M[rows]), form.into_dual(np.where(known, given, 0.0))
+    slope = form.cost - form.M.T @ base
+    n_declared = max((columns.stop for columns in form.columns.values()), default=0)
+    touched = np.unique(U.indices[U.data != 0])
+    outer, added = touched[touched < n_declared], touched[touched >= n_declared]
+    count = len(rows)
+    reach = REACH * max([1.0, *(float(np.linalg.norm(x)) for x in point.values())])
+    # Unknowns: the multipliers, and the length of the slope that is left.
+    balance = sp.hstack([-U[:, added].T, sp.csr_array((len(added), 1))])
+    length = sp.csr_array(([1.0], ([0], [count])), shape=(1, count + 1))
+    left = sp.hstack([-U[:, outer].T, sp.csr_array((len(outer), 1))])
+    into, offsets, blocks = _dual_cones(form, rows, len(added) + 1 + len(outer))
+    cones = sp.hstack([into, sp.csr_array((into.shape[0], 1))])
+    M = sp.csr_array(sp.vstack([balance, length, left, cones], format="csr"))
+    a = np.concatenate([slope[added], [0.0], slope[outer], offsets])
+    start = len(added)
+    first = [Block("zero", slice(0, start))] if start else []
+    ball = Block("second-order", slice(start, start + 1 + len(outer)))
+    found = search(np.append(form.a[rows], reach), M, a, [*first, ball, *blocks], budget)
+    if found is None:
+        return None
+    w = base.copy()
+    w[rows] = found.z[:count]
+    return w
+
+
+def _dual_cones(form: StandardForm, rows: np.ndarray, start: int) -> tuple[sp.csr_array, np.ndarray, list[Block]]:
+    """Return the rows, offsets and cones that put multipliers of some rows into the dual cone."""
+    place = np.full(len(form.a), -1)
+    place[rows] = np.arange(len(rows))
+    every = sp.eye_array(len(rows), format="csr")
+    matrices, blocks = [], []
+    for block in form.blocks:
+        own = place[block.rows]
+        own = own[own >= 0]
+        if block.kind == "zero" or not len(own):
+            continue
+        part = sp.csr_array(every[own])
+        if block.kind == "exponential":  # (u, v, w) is in the dual if (u − v, −u, w) is in the cone
+            part = sp.csr_array([[1.0, -1, 0], [-1, 0, 0], [0, 0, 1]]) @ part
+        elif block.kind == "power":
+            part = sp.diags_array([1 / block.alpha, 1 / (1 - block.alpha), 1.0]) @ part
+        matrices.append(part)
+        blocks.append(Block(block.kind, slice(start, start + len(own)), block.order, block.alpha))
+        start += len(own)
+    into = sp.csr_array(sp.vstack(matrices, format="csr")) if matrices else sp.csr_array((0, len(rows)))
+    return into, np.zeros(into.shape[0]), blocks
+
+
+def polished(form: StandardForm, w: np.ndarray) -> np.ndarray:
+    """Return multipliers on the same face of the dual cone with as little slope as rounding allows."""
+    least = INACTIVE * max(float(abs(w).max(initial=0.0)), 1e-300)
+    ways = sp.csr_array(sp.block_diag([_ways(block, w[block.rows], least) for block in form.blocks], format="csr"))
+    # What is nearly zero is moved to zero, and what is left is corrected.
+    w = np.asarray(ways @ sp.linalg.lsmr(ways, w, atol=1e-15, btol=1e-15, conlim=0)[0])
+    rows = sp.csr_array(form.M.T @ ways)
+    for _ in range(3):  # each pass removes most of the rounding of the one before
+        rest = form.cost - form.M.T @ w
+        w = w + ways @ sp.linalg.lsmr(rows, rest, atol=1e-15, btol=1e-15, conlim=0, maxiter=5 * len(w))[0]
+    return w
+
+
+def _ways(block: Block, w: np.ndarray, least: float) -> sp.csr_array:
+    """Return directions in which multipliers can move a little without leaving the dual cone, as columns.
+
+    Those of a cone that are all smaller than ``least`` stay at zero.
+    """
+    every = sp.eye_array(len(w), format="csr")
+    if block.kind == "zero":
+        return every
+    if abs(w).max() <= least:
+        return sp.csr_array((len(w), 0))
+    if block.kind == "nonnegative":
+        return sp.csr_array(every[:, np.flatnonzero(w > INACTIVE * max(float(w.max(initial=0.0)), 1e-300))])
+    if block.kind == "semidefinite":
+        eigenvalues, vectors = np.linalg.eigh(unpacked(w, block.order))
+        V = vectors[:, eigenvalues > INACTIVE * max(eigenvalues[-1], 1e-300)]
+        i, j = triangle(V.shape[1])
+        moved = [packed(np.outer(V[:, a], V[:, b]) + np.outer(V[:, b], V[:, a])) for a, b in zip(i, j, strict=True)]
+        return sp.csr_array(np.column_stack(moved)) if moved else sp.csr_array((len(w), 0))
+    return sp.csr_array(w[:, None])  # longer or shorter

@@ -1,0 +1,312 @@
+"""Who is to blame for a contradiction: checked against plain CVXPY and closed forms."""
+
+from itertools import chain
+
+import cvxpy as cp
+import numpy as np
+import pytest
+
+from cvxlink.certificates.diagnose import diagnose
+from cvxlink.model.declared import Declaration
+
+
+def declared(variables, constraints, objective=None):
+    groups = {name: term if isinstance(term, list) else [term] for name, term in constraints.items()}
+    return Declaration(variables, objective or cp.Minimize(0), groups)
+
+
+def is_feasible(declaration, groups):
+    """Ask a solver, through plain CVXPY, whether some groups have a feasible point."""
+    terms = list(chain.from_iterable(declaration.constraints[name] for name in groups))
+    return cp.Problem(cp.Minimize(0), terms).solve(cp.CLARABEL) < np.inf
+
+
+def two_lines():
+    x = cp.Variable(2, name="x")
+    groups = {"above": cp.sum(x) >= 2, "below": cp.sum(x) <= 1, "idle": x[0] <= 7, "box": cp.abs(x) <= 9}
+    return declared({"x": x}, groups), {"above", "below"}
+
+
+def a_triangle_of_differences():
+    x = cp.Variable(4, name="x")
+    groups = {"a": x[0] >= x[1] + 1, "b": x[1] >= x[2] + 1, "c": x[2] >= x[0] + 1, "d": x[3] >= x[0]}
+    return declared({"x": x}, groups), {"a", "b", "c"}
+
+
+def a_disc():
+    x = cp.Variable(2, name="x")
+    return declared({"x": x}, {"disc": cp.norm(x) <= 1, "line": cp.sum(x) >= 2, "idle": x >= -5}), {"disc", "line"}
+
+
+def an_exponential():
+    x = cp.Variable(3, name="x")
+    groups = {"small": cp.exp(x[0]) <= 0.5, "positive": x[0] + x[1] >= 0, "other": x[1] <= 0, "idle": cp.exp(x[2]) <= 1}
+    return declared({"x": x}, groups), {"small", "positive", "other"}
+
+
+def a_matrix():
+    K = cp.Variable((3, 3), symmetric=True, name="K")
+    groups = {"unit": cp.diag(K) == 1, "off": K[0, 1] == 2, "psd": K >> 0, "idle": K[1, 2] <= 0.5}
+    return declared({"K": K}, groups), {"unit", "off", "psd"}
+
+
+CASES = [two_lines, a_triangle_of_differences, a_disc, an_exponential, a_matrix]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_blamed_groups_contradict_one_another_and_each_is_needed(case):
+    declaration, expected = case()
+    found = diagnose(declaration)
+    assert found.is_infeasible and found.is_irreducible and set(found.blamed) == expected
+    assert not is_feasible(declaration, found.blamed)
+    for left_out in found.blamed:
+        assert is_feasible(declaration, [name for name in found.blamed if name != left_out])
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_shares_add_up_and_idle_groups_have_none(case):
+    declaration, expected = case()
+    weights = diagnose(declaration).weights
+    assert abs(sum(weights.values()) - 1) < 1e-9
+    assert {name for name, share in weights.items() if share > 1e-6} == expected
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_multipliers_times_violations_are_at_least_one_everywhere(case):
+    declaration, _ = case()
+    multipliers = diagnose(declaration).multipliers
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        for variable in declaration.variables.values():
+            value = 3 * rng.standard_normal(variable.shape)
+            variable.save_value((value + value.T) / 2 if variable.is_symmetric() else value)
+        total = 0.0
+        for name, group in declaration.constraints.items():
+            for term, multiplier in zip(group, multipliers[name], strict=True):
+                is_matrix = isinstance(term, cp.constraints.PSD)
+                body = -term.args[0].value if is_matrix else term.expr.value
+                assert np.shape(multiplier) == np.shape(body)
+                if is_matrix:
+                    assert np.linalg.eigvalsh(multiplier)[0] > -1e-9
+                elif isinstance(term, cp.constraints.Inequality):
+                    assert np.min(multiplier) >= 0
+                total += float(np.sum(multiplier * body))
+        assert total >= 1 - 1e-6
+
+
+def test_only_the_rows_that_matter_are_blamed():
+    x = cp.Variable(20, name="x")
+    least, most = np.zeros(20), np.ones(20)
+    least[13] = 1.5
+    found = diagnose(declared({"x": x}, {"least": x >= least, "most": x <= most}))
+    assert [(row.words, row.place) for row in found.blamed["least"]] == [("x[13] >= 1.5", 13)]
+    assert [(row.words, row.place) for row in found.blamed["most"]] == [("x[13] <= 1", 13)]
+
+
+def test_an_irreducible_set_of_rows_is_one():
+    """Random inequalities, of which a few rows contradict one another; every proper subset is asked of plain CVXPY."""
+    rng = np.random.default_rng(4)
+    A = rng.standard_normal((40, 5))
+    b = A @ rng.standard_normal(5) - 0.3 + 0.5 * rng.random(40)
+    x = cp.Variable(5, name="x")
+    found = diagnose(declared({"x": x}, {"rows": A @ x <= b}))
+    places = [row.place for row in found.blamed["rows"]]
+    assert found.is_irreducible and 2 <= len(places) <= 6  # by Helly
+    assert cp.Problem(cp.Minimize(0), [A[places] @ x <= b[places]]).solve(cp.CLARABEL) == np.inf
+    for left_out in places:
+        others = [place for place in places if place != left_out]
+        assert cp.Problem(cp.Minimize(0), [A[others] @ x <= b[others]]).solve(cp.CLARABEL) < np.inf
+
+
+def test_constraints_in_one_group_are_told_apart():
+    x = cp.Variable(name="x")
+    found = diagnose(declared({"x": x}, {"all": [x >= 5, x <= 3, x <= 4]}))
+    assert [(row.words, row.number) for row in found.blamed["all"]] in (
+        [("x >= 5", 0), ("x <= 3", 1)],
+        [("x >= 5", 0), ("x <= 4", 2)],
+    )
+
+
+@pytest.mark.parametrize(
+    ("attributes", "constrained", "words"),
+    [
+        ({"nonneg": True}, lambda x: cp.sum(x) <= -1, {"x[0] >= 0", "x[1] >= 0"}),
+        ({"bounds": [-1, 2]}, lambda x: cp.sum(x) >= 5, {"x[0] <= 2", "x[1] <= 2"}),
+        ({"nonpos": True}, lambda x: x[1] >= 1, {"x[1] <= 0"}),
+    ],
+)
+def test_what_a_variable_declares_by_itself_is_blamed(attributes, constrained, words):
+    x = cp.Variable(2, name="x", **attributes)
+    found = diagnose(declared({"x": x}, {"other": constrained(x)}))
+    assert {row.words for row in found.blamed["x domain"]} == words
+
+
+@pytest.mark.parametrize(("attribute", "sign"), [("PSD", "positive"), ("NSD", "negative")])
+def test_a_semidefinite_variable_is_blamed_by_name(attribute, sign):
+    K = cp.Variable((2, 2), name="K", **{attribute: True})
+    term = K[0, 0] == (-1 if attribute == "PSD" else 1)
+    found = diagnose(declared({"K": K}, {"corner": term}))
+    assert [row.words for row in found.blamed["K domain"]] == [f"K is {sign} semidefinite"]
+
+
+def test_the_domain_of_the_objective_is_blamed():
+    x = cp.Variable(name="x")
+    found = diagnose(declared({"x": x}, {"negative": x <= -1}, cp.Maximize(cp.log(x))))
+    assert set(found.blamed) == {"negative", "objective domain"} and found.is_infeasible
+    # the objective of another program has no part in it
+    found = diagnose(declared({"x": x}, {"negative": x <= -1, "positive": x >= 1}, cp.Minimize(cp.exp(x))))
+    assert set(found.blamed) == {"negative", "positive"}
+
+
+def test_removing_a_constraint_removes_its_domain():
+    """Without log(x) ≥ −9, x may be negative: the definition of the logarithm must not stay behind."""
+    x = cp.Variable(2, name="x")
+    found = diagnose(declared({"x": x}, {"log": cp.log(x) >= -9, "low": x <= -1}))
+    assert set(found.blamed) == {"log", "low"} and found.is_irreducible
+    assert sorted(len(rows) for rows in found.blamed.values()) == [1, 1]
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_one_of_several_cones_is_blamed(axis):
+    X = cp.Variable((3, 3), name="X")
+    lengths = np.array([9.0, 1.0, 9.0])
+    corner = X[0, 1] if axis == 0 else X[1, 0]
+    found = diagnose(declared({"X": X}, {"cones": cp.SOC(lengths, X, axis=axis), "far": corner >= 2}))
+    assert [row.place for row in found.blamed["cones"]] == [1]
+
+
+def test_one_of_several_exponential_and_power_cones_is_blamed():
+    x, one = cp.Variable(3, name="x"), np.ones(3)
+    found = diagnose(declared({"x": x}, {"cones": cp.ExpCone(x, one, 2 * one), "far": x[2] >= 1}))
+    assert [row.place for row in found.blamed["cones"]] == [2]
+    powers = cp.PowCone3D(x, one, 2 * one, np.array([0.5, 0.4, 0.3]))  # x₁ must be at least 2^(1/0.4) = 5.7
+    found = diagnose(declared({"x": x}, {"cones": powers, "near": x[1] <= 5}))
+    assert [row.place for row in found.blamed["cones"]] == [1]
+
+
+# ---------------------------------------------------------------------- the least relaxation
+
+
+def relaxation(variables, constraints, objective=None):
+    found = diagnose(declared(variables, constraints, objective)).relaxation
+    assert found.is_checked
+    return found
+
+
+def test_the_gap_between_two_bounds():
+    x = cp.Variable(name="x")
+    found = relaxation({"x": x}, {"least": x >= 2, "most": x <= 1})
+    assert abs(found.total - 1) < 1e-6 and len(found.rows) == 1
+
+
+@pytest.mark.parametrize("unit", [0.01, 1.0, 100.0])
+def test_units_of_a_row_do_not_matter(unit):
+    """Growing the disc to (2, 2) takes √8 − 2; moving both bounds to the disc takes 2 (2 − √2), which is more."""
+    x = cp.Variable(2, name="x")
+    groups = {"first": unit * x[0] >= 2 * unit, "second": unit * x[1] >= 2 * unit, "disc": cp.norm(x) <= 2}
+    found = relaxation({"x": x}, groups)
+    assert found.by_group.keys() == {"disc"} and abs(found.total - (np.sqrt(8) - 2)) < 1e-5
+
+
+@pytest.mark.parametrize("side", [-3.0, 3.0])
+def test_an_equation_is_relaxed_in_either_direction(side):
+    x = cp.Variable(name="x", bounds=[-1, 1])
+    found = relaxation({"x": x}, {"fixed": x == side})
+    assert found.by_group.keys() == {"fixed"} and abs(found.total - 2) < 1e-5
+
+
+def test_an_entry_that_the_diagonal_does_not_allow():
+    K = cp.Variable((2, 2), symmetric=True, name="K")
+    found = relaxation({"K": K}, {"unit": cp.diag(K) == 1, "off": K[0, 1] == 2, "psd": K >> 0})
+    assert found.by_group.keys() == {"off"} and abs(found.total - 1) < 1e-5
+    assert [row.words for row in found.rows] == ["K[0, 1] == 2"]
+
+
+def test_a_disc_and_a_line():
+    """‖x‖ ≤ 1 + u reaches x₀ + x₁ = 2 from u = √2 − 1 on; moving the line takes 2 − √2, which is more."""
+    x = cp.Variable(2, name="x")
+    found = relaxation({"x": x}, {"disc": cp.norm(x) <= 1, "line": cp.sum(x) >= 2})
+    assert found.by_group.keys() == {"disc"} and abs(found.total - (np.sqrt(2) - 1)) < 1e-5
+
+
+def test_two_separate_contradictions_are_both_relaxed():
+    x = cp.Variable(2, name="x")
+    found = diagnose(declared({"x": x}, {"least": x >= [2, 3], "most": x <= [1, 1]}))
+    assert sum(len(rows) for rows in found.blamed.values()) == 2  # one contradiction is shown
+    assert abs(found.relaxation.total - 3) < 1e-5  # 1 + 2
+    assert any("further contradictions" in remark for remark in found.remarks)
+
+
+def test_cones_are_relaxed_where_nothing_else_can_be():
+    x = cp.Variable(2, name="x", nonneg=True)
+    found = relaxation({"x": x}, {"cone": cp.SOC(cp.Constant(1.0), x + np.array([3.0, 0.0]))})
+    assert abs(found.total - 2) < 1e-5  # |x + (3, 0)| ≥ 3
+
+
+def test_the_relaxed_point_satisfies_the_relaxed_constraints():
+    declaration, _ = a_matrix()
+    found = diagnose(declaration).relaxation
+    K = found.values["K"]
+    assert np.linalg.eigvalsh(K)[0] > -1e-6 and abs(K.diagonal() - 1).max() < 1e-3 and abs(K[0, 1] - 1) < 1e-3
+
+
+# ---------------------------------------------------------------------- programs that are not infeasible
+
+
+def test_a_feasible_program_is_said_to_be_feasible_with_a_point():
+    x = cp.Variable(3, name="x")
+    found = diagnose(declared({"x": x}, {"sum": cp.sum(x) == 1, "sign": x >= 0}, cp.Minimize(x[0])))
+    assert found.verdict == "feasible" and found.is_proven and not found.is_infeasible
+    assert abs(found.values["x"].sum() - 1) < 1e-9 and found.values["x"].min() > -1e-9
+    assert str(found).startswith("Feasible") and not found.blamed
+
+
+def test_without_constraints_everything_is_feasible():
+    x = cp.Variable(2, name="x")
+    assert diagnose(declared({"x": x}, {}, cp.Minimize(cp.sum_squares(x)))).verdict == "feasible"
+    assert diagnose(declared({"x": x}, {}, cp.Minimize(x[0]))).verdict == "unbounded"
+
+
+def test_the_direction_of_an_unbounded_program():
+    x = cp.Variable(3, name="x")
+    groups = {"wedge": x[1] >= 0.5 * x[0], "still": x[2] <= 3, "first": x[0] >= 1}
+    found = diagnose(declared({"x": x}, groups, cp.Minimize(x[2] - x[0])))
+    d = found.direction["x"]
+    assert found.verdict == "unbounded" and found.is_proven
+    assert d[1] - 0.5 * d[0] > -1e-9 and d[2] <= 1e-9 and d[0] >= -1e-9 and d[2] - d[0] < 0
+
+
+def test_which_variables_run_away_and_what_would_stop_them():
+    K = cp.Variable((3, 3), symmetric=True, name="K")
+    found = diagnose(declared({"K": K}, {"one": K[0, 0] == 1, "psd": K >> 0}, cp.Maximize(K[2, 2])))
+    assert found.direction["K"][2, 2] > 0 and np.linalg.eigvalsh(found.direction["K"])[0] > -1e-9
+    assert "K[2, 2] grows" in found.proof and "K[2, 2] <= a number" in found.proof
+
+
+def test_without_a_proof_nothing_is_claimed():
+    """K₀₀ = 0 and K₀₁ = 1 contradict K ⪰ 0 by an infinitesimal only: K₁₁ → ∞ comes as near as one likes."""
+    K = cp.Variable((2, 2), symmetric=True, name="K")
+    found = diagnose(declared({"K": K}, {"zero": K[0, 0] == 0, "one": K[0, 1] == 1, "psd": K >> 0}))
+    assert found.verdict == "unknown" and not found.is_proven and "no proof" in found.proof
+
+
+def test_what_could_not_be_decided_is_said():
+    """Without K₀₀ = 1 the others contradict one another by an infinitesimal only."""
+    K = cp.Variable((3, 3), symmetric=True, name="K")
+    groups = {"unit": cp.diag(K) == 1, "must": [K[0, 1] == 1, K[1, 2] == 1], "cannot": K[0, 2] == 0, "psd": K >> 0}
+    found = diagnose(declared({"K": K}, groups))
+    assert found.is_infeasible and not found.is_irreducible
+    assert "could not be decided" in str(found) and "K[0, 0] == 1" in str(found.remarks)
+
+
+def test_a_search_without_time_says_so():
+    declaration, _ = a_matrix()
+    found = diagnose(declaration, time_limit=1e-9)
+    assert found.is_infeasible and not found.is_irreducible and found.relaxation is None
+    assert "time_limit" in str(found)
+
+
+def test_programs_that_are_too_large_are_not_searched():
+    x = cp.Variable(6000, name="x")
+    found = diagnose(declared({"x": x}, {"least": x >= 1, "most": x <= 0}))
+    assert found.verdict == "unknown" and "5000 unknowns" in found.proof

@@ -1,0 +1,1 @@
+"""Formulations that are in no paper of ours, written as a researcher would write them on top of CVXPY."""

@@ -1,0 +1,145 @@
+"""why_infeasible() and the messages of solve(): what a user reads when a formulation contradicts itself."""
+
+import cvxpy as cp
+import numpy as np
+import pytest
+
+import cvxlink as cl
+from cvxlink import terms
+from cvxlink.certificates.diagnose import diagnose
+
+
+class Kernel(cl.Problem):
+    """A kernel with links, and sums of rows if they are given."""
+
+    def __init__(self, links, n_clusters=None, **extra):
+        self.links, self.n_clusters, self.extra = links, n_clusters, extra
+
+    def variables(self):
+        return {"K": cp.Variable((self.links.n, self.links.n), symmetric=True, name="K")}
+
+    def objective(self, K):
+        return cp.Minimize(cp.trace(K))
+
+    def constraints(self, K):
+        groups = {
+            "unit": terms.unit_diagonal(K),
+            "must": terms.must_links(K, self.links),
+            "cannot": terms.cannot_links(K, self.links),
+            "psd": terms.semidefinite(K),
+        }
+        if self.n_clusters is not None:
+            groups |= {"nonnegative": K >= 0, "balance": terms.balance(K, self.n_clusters)}
+        return groups | {name: term(K) for name, term in self.extra.items()}
+
+
+def test_a_cannot_link_that_the_size_of_clusters_does_not_allow():
+    """Rows of K must sum to 4, but cannot-links keep every point apart from every other: they sum to 1."""
+    n = 4
+    everyone = [(i, j) for i in range(n) for j in range(i)]
+    found = Kernel(cl.Links(n, cannot=everyone), n_clusters=1).why_infeasible()
+    assert found.is_infeasible and {"balance", "cannot", "unit"} >= set(found.blamed)
+    assert len(found.blamed["balance"]) == 1 and found.is_irreducible
+    named = [row.words for row in found.blamed["cannot"]]
+    assert len(named) == n - 1 and all(words.startswith("cannot-link (") for words in named)
+
+
+def test_must_links_that_make_a_cluster_too_large():
+    """Five points are one cluster by must-links; balance asks for two clusters of three among six."""
+    links = cl.Links(6, must=[(0, k) for k in range(1, 5)])
+    problem = Kernel(links, n_clusters=2)
+    found = problem.why_infeasible(time_limit=30)
+    assert found.is_infeasible and {"must", "balance"} <= set(found.blamed)
+    assert found.relaxation.is_checked and found.relaxation.total > 0
+    with pytest.raises(cl.SolveFailed, match=r"'balance' \d+%.*why_infeasible\(\) says which"):
+        problem.solve("CLARABEL", presolve=False)
+
+
+def test_contradicting_links_have_a_witness_before_any_program():
+    graph = cl.Graph.from_affinity(1 - np.eye(3))
+    with pytest.raises(cl.InconsistentLinks, match="0.*2"):
+        cl.PCP(graph, cl.Links(3, must=[(0, 1), (1, 2)], cannot=[(0, 2)]))
+
+
+def test_a_triangle_of_links_in_a_formulation_of_ones_own():
+    links = cl.Links(3, must=[(0, 1)], cannot=[(0, 2)])
+    found = Kernel(links, also=lambda K: K[1, 2] == 1).why_infeasible()
+    words = {row.words for rows in found.blamed.values() for row in rows}
+    assert {"must-link (0, 1): K[0, 1] == 1", "cannot-link (0, 2): K[0, 2] == 0", "K[1, 2] == 1", "K ⪰ 0"} <= words
+    # with unit vectors, K₀₁ = K₁₂ = cos 45° and K₀₂ = 0 is the nearest
+    assert abs(found.relaxation.total - (2 - np.sqrt(2))) < 1e-3
+
+
+@pytest.mark.parametrize("pair", [(0, 1), (3, 2)])
+def test_a_link_and_a_bound_on_its_entry(pair):
+    found = Kernel(cl.Links(4, must=[pair]), low=lambda K: K[pair] <= 0.5).why_infeasible()
+    i, j = sorted(pair)
+    assert "proven without a solver" in found.proof and f"must-link ({i}, {j})" in found.proof
+    assert set(found.blamed) == {"must", "low"} and abs(found.weights["must"] - 0.5) < 1e-6
+    assert abs(found.relaxation.total - 0.5) < 1e-5
+
+
+def test_a_feasible_problem_says_so():
+    found = Kernel(cl.Links(4, must=[(0, 1)], cannot=[(1, 2)])).why_infeasible()
+    assert found.verdict == "feasible" and not found.blamed and found.relaxation is None
+
+
+def test_a_large_problem_with_an_evident_point_is_feasible():
+    X, y = cl.datasets.load("iris")
+    problem = cl.PCP(cl.Graph.knn(X), cl.Links.sample(y, per_class=3, random_state=0))
+    found = problem.why_infeasible()
+    assert found.verdict == "feasible" and "feasible point" in found.proof
+
+
+class Merged(Kernel):
+    """Two points of unit length are one point by a must-link; nothing bounds the length of the third."""
+
+    def constraints(self, K):
+        return super().constraints(K) | {"unit": terms.unit_diagonal(K, [0, 1])}
+
+
+def test_what_only_the_reductions_see_is_part_of_the_answer():
+    """The merged points have different entries with the third: a contradiction that no multipliers prove."""
+    problem = Merged(cl.Links(3, must=[(0, 1)]), one=lambda K: K[0, 2] == 5, other=lambda K: K[1, 2] == 4)
+    assert diagnose(problem.declaration).verdict == "unknown"
+    found = problem.why_infeasible()
+    assert found.is_infeasible and "merged points" in found.proof
+
+
+class Line(cl.Problem):
+    """A line that goes down without end."""
+
+    def variables(self):
+        return {"x": cp.Variable(2, name="x"), "t": cp.Variable(name="t", nonneg=True)}
+
+    def objective(self, x, t):
+        return cp.Minimize(x[0] + t)
+
+    def constraints(self, x, t):
+        return {"low": x[0] + x[1] >= 0}
+
+
+def test_unbounded_names_the_variables_that_run_away():
+    found = Line().why_infeasible()
+    assert found.verdict == "unbounded" and found.direction["x"][0] < 0 and found.direction["x"].sum() >= -1e-12
+    solution = Line().solve(strict=False)
+    assert solution.status is cl.Status.UNBOUNDED and "x[0] falls" in solution.reason
+
+
+@pytest.mark.parametrize("time_limit", [0, -1, "soon", float("nan")])
+def test_a_time_limit_is_a_positive_number(time_limit):
+    with pytest.raises(cl.InvalidInput, match="time_limit"):
+        Line().why_infeasible(time_limit=time_limit)
+
+
+def test_programs_that_are_not_convex_are_refused_with_a_remedy():
+    X, y = cl.datasets.load("iris")
+    problem = cl.CSC(cl.Graph.knn(X[::10]), cl.Links.sample(y[::10], n_links=6, random_state=0))
+    with pytest.raises(cl.FormUnavailable, match="not convex"):
+        problem.why_infeasible()
+
+
+def test_it_prints_what_matters():
+    text = str(Kernel(cl.Links(3, must=[(0, 1)]), low=lambda K: K[0, 1] <= 0).why_infeasible())
+    assert text.startswith("Infeasible: proven") and "Each of these is needed" in text
+    assert "relax" in text and "by 1 " in text and max(map(len, text.split("\n"))) <= 100
