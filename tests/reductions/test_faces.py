@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cvxlink as cl
-from cvxlink.programs.declared import linear_rows
+from cvxlink.programs.declared_rows import linear_rows
 from cvxlink.reductions.faces import blocks_of
 from helpers.programs import Program
 

@@ -20,7 +20,8 @@ from ..errors import ReductionRefused
 from ..model.declared import Declaration
 from ..numerics.rounding import gamma
 from ..programs.conic_form import Cone, ConicForm, Part, long_enough, outside_exponential, outside_power
-from ..programs.declared import linear_rows, semidefinite_variable
+from ..programs.declared import semidefinite_variable
+from ..programs.declared_rows import linear_rows
 from ..programs.linear_sdp import LinearSDP
 
 # Smaller numbers, relative to the largest, count as zero when a solver's answer is made exact.

@@ -18,13 +18,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..model.declared import Declaration
+from ..numerics.least_squares import least_norm_solution
 from ..numerics.matrices import as_dense
 from ..programs.declared import semidefinite_variable
 from ..reductions.cones import Block, triangle
 from ..reductions.standard_form import StandardForm
 from .evaluation import value_of
 from .search import Budget, search
-from .violations import violation_of
+from .violations import domains_of, holds_exactly, violation_of
 
 # Room smaller than this, relative to the size of the rows, is none.
 NO_ROOM = 1e-7
@@ -87,7 +88,7 @@ def attained_value(
     moved, inner = _onto(form, rows, z), _onto(form, rows, inner)
     if moved is None or inner is None:
         return Attained(None, "the equations cannot be met to the last digits")
-    checker = _Checker(declaration, form, duals, tight)
+    checker.count_as_equations(tight)
     if not checker.holds(inner):
         return Attained(None, "the search found no point inside the constraints")
     value = _nearest(checker, moved, inner, 1.0)
@@ -124,31 +125,27 @@ def _nearest(checker: _Checker, z: np.ndarray, inner: np.ndarray, most: float) -
 class _Checker:
     """Whether points satisfy the constraints: linear ones and faces row by row, others as they are declared."""
 
-    def __init__(
-        self,
-        declaration: Declaration,
-        form: StandardForm,
-        duals: Mapping[str, Any],
-        tight: np.ndarray | None = None,
-    ) -> None:
+    def __init__(self, declaration: Declaration, form: StandardForm, duals: Mapping[str, Any]) -> None:
         self.declaration, self.form, self.duals = declaration, form, duals
         n_declared = max((columns.stop for columns in form.columns.values()), default=0)
         self.own = np.diff(sp.csr_array(form.M[:, n_declared:]).indptr) == 0
         self.exactly = form.is_free.copy()
-        # Inequalities that count as equations hold up to rounding only.
-        self.exactly[np.zeros(0, dtype=int) if tight is None else tight] = True
         self.is_row = np.zeros(len(form.a), dtype=bool)
         for block in (*form.parts("zero"), *form.parts("nonnegative")):
             self.is_row[block.rows] = True
         self.sizes = abs(form.M)
-        self.rest = [term for term in declaration.terms if not self._is_rows(term)]
+        self.others = list(self._others())
+        self.is_negative = [name for name, v in declaration.variables.items() if v.attributes["NSD"]]
+
+    def count_as_equations(self, tight: np.ndarray) -> None:
+        """Let some inequalities hold up to rounding only, as equations do."""
+        self.exactly[tight] = True
 
     def _is_rows(self, term: Any) -> bool:
         """Whether a constraint is made of rows that are checked as such, or is checked on its face."""
         if semidefinite_variable(term, self.declaration.variables) is not None or term.id in self.form.replaced:
             return True
-        rows = _rows(self.form.owners[term.id])
-        return bool((self.own & self.is_row)[rows].all())
+        return bool((self.own & self.is_row)[self.form.owners[term.id].rows].all())
 
     def holds(self, z: np.ndarray) -> bool:
         """Whether all constraints hold, equations up to rounding."""
@@ -161,16 +158,19 @@ class _Checker:
         for block in (*form.matrices.values(), *form.replaced.values()):
             if form.outside_of(block, reached) > 0:
                 return False
-        for name, value in self._saved(z).items():
-            if self.declaration.variables[name].attributes["NSD"] and np.linalg.eigvalsh(value)[-1] > 0:
-                return False
-        return all(violation_of(term) == 0 for term in self._others())
+        if not self.others and not self.is_negative:
+            return True
+        point = self._saved(z)
+        if any(np.linalg.eigvalsh(point[name])[-1] > 0 for name in self.is_negative):
+            return False
+        return all(map(holds_exactly, self.others))
 
     def _others(self) -> Iterator[Any]:
         """Yield the other constraints, and the domains of functions."""
-        parts = [self.declaration.objective.args[0], *(arg for term in self.rest for arg in term.args)]
-        yield from self.rest
-        for limit in (limit for part in parts for limit in part.domain):
+        rest = [term for term in self.declaration.terms if not self._is_rows(term)]
+        yield from rest
+        domains = domains_of(self.declaration)
+        for limit in (limit for part in (self.declaration.objective, *rest) for limit in domains[id(part)]):
             if semidefinite_variable(limit, self.declaration.variables) is None:  # on a face, these are checked there
                 yield limit
 
@@ -210,9 +210,13 @@ def _onto(form: StandardForm, rows: np.ndarray, z: np.ndarray) -> np.ndarray | N
     if not len(rows):
         return z
     E, a = sp.csr_array(form.M[rows]), form.a[rows]
-    for _ in range(3):  # each pass removes most of the rounding of the one before
-        z = z - sp.linalg.lsmr(E, E @ z + a, atol=1e-15, btol=1e-15, conlim=0, maxiter=10 * len(z))[0]
-    return z if bool((abs(E @ z + a) <= _rounding(abs(E), z, a)).all()) else None
+    sizes = abs(E)
+    for _ in range(4):  # each pass removes most of the rounding of the one before
+        off = E @ z + a
+        if bool((abs(off) <= _rounding(sizes, z, a)).all()):
+            return z
+        z = z - least_norm_solution(E, off)
+    return None
 
 
 def _rounding(sizes: sp.csr_array, z: np.ndarray, a: np.ndarray) -> np.ndarray:
@@ -262,10 +266,6 @@ def _roomiest(
     return None if found is None else (found.z[:-1], float(found.z[-1]), found.w[1:])
 
 
-def _rows(places: sp.csr_array) -> np.ndarray:
-    return np.flatnonzero(np.diff(places.indptr))
-
-
 def _words(declaration: Declaration, form: StandardForm, rows: np.ndarray) -> str:
     """Return why there is no point inside the constraints."""
     if not len(rows):
@@ -273,7 +273,7 @@ def _words(declaration: Declaration, form: StandardForm, rows: np.ndarray) -> st
     names = [
         name
         for name, group in declaration.constraints.items()
-        if any(term.id in form.owners and len(np.intersect1d(_rows(form.owners[term.id]), rows)) for term in group)
+        if any(term.id in form.owners and len(np.intersect1d(form.owners[term.id].rows, rows)) for term in group)
     ]
     for name, block in form.matrices.items():
         if ((rows >= block.rows.start) & (rows < block.rows.stop)).any():

@@ -30,6 +30,7 @@ import scipy.sparse as sp
 from ..errors import ReductionRefused
 from ..model.declared import Declaration
 from ..model.expressions import is_linear
+from ..numerics.least_squares import least_norm_solution
 from ..numerics.matrices import Stiffened, as_dense
 from ..numerics.rounding import gamma
 from ..programs.conic_form import long_enough
@@ -368,8 +369,8 @@ def _multipliers(
                 known[form.matrices[owner].rows] = True
                 continue
             places = form.owners[term.id]
-            w += places @ dual
-            known[np.unique(places.indices if places.format == "csc" else places.tocsc().indices)] = True
+            w += places.times(dual)
+            known[places.rows] = True
     for name, block in form.matrices.items():
         cone = name_of_cone(name, declaration)
         if declaration.variables[name].attributes["PSD"] and cone in duals:
@@ -506,11 +507,11 @@ def polished(form: StandardForm, w: np.ndarray) -> np.ndarray:
     least = INACTIVE * max(float(abs(w).max(initial=0.0)), 1e-300)
     ways = sp.csr_array(sp.block_diag([_ways(block, w[block.rows], least) for block in form.blocks], format="csr"))
     # What is nearly zero is moved to zero, and what is left is corrected.
-    w = np.asarray(ways @ sp.linalg.lsmr(ways, w, atol=1e-15, btol=1e-15, conlim=0)[0])
+    w = np.asarray(ways @ least_norm_solution(ways, w))
     rows = sp.csr_array(form.M.T @ ways)
     for _ in range(3):  # each pass removes most of the rounding of the one before
         rest = form.cost - form.M.T @ w
-        w = w + ways @ sp.linalg.lsmr(rows, rest, atol=1e-15, btol=1e-15, conlim=0, maxiter=5 * len(w))[0]
+        w = w + ways @ least_norm_solution(rows, rest)
     return w
 
 

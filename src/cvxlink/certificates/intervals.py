@@ -11,6 +11,7 @@ more row. Rows of the same unknowns, such as u ≥ x and u ≥ −x, are also ad
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -70,18 +71,23 @@ class _Propagation:
                 matrices.append(sp.csr_array(np.exp(-k) * z - (1 - k) * y - x))
                 offsets.append(np.exp(-k) * r - (1 - k) * q - p)
         first, second = _alike(form)
-        matrices.append(sp.csr_array(form.M[first] + form.M[second]))
-        offsets.append(form.a[first] + form.a[second])
-        matrices.append(sp.csr_array(-form.cost[None, :]))
+        if len(first):
+            matrices.append(sp.csr_array(form.M[first] + form.M[second]))
+            offsets.append(form.a[first] + form.a[second])
         offsets.append(np.array([worst - form.constant]))
-        M = sp.coo_array(sp.vstack(matrices, format="csr"))
-        used = M.data != 0
-        self.row, self.column, self.value = M.row[used], M.col[used], M.data[used]
-        self.a, self.count = np.concatenate(offsets), M.shape[0]
+        self.a = np.concatenate(offsets)
+        self.count = len(self.a)
+        costly = np.flatnonzero(form.cost)
+        self.row = np.concatenate([*_rows_of(matrices), np.full(len(costly), self.count - 1)])
+        self.column = np.concatenate([*(M.indices for M in matrices), costly])
+        self.value = np.concatenate([*(M.data for M in matrices), -form.cost[costly]])
+        if not self.value.all():
+            used = self.value != 0
+            self.row, self.column, self.value = self.row[used], self.column[used], self.value[used]
         self.row_low = np.full(self.count, -np.inf)
         self.row_high = np.full(self.count, np.inf)
         self.row_low[len(form.a) :] = 0.0  # the rows that were added
-        self.low, self.high = np.full(M.shape[1], -np.inf), np.full(M.shape[1], np.inf)
+        self.low, self.high = np.full(len(form.cost), -np.inf), np.full(len(form.cost), np.inf)
         self.definite = _definite_rows(form, self)
 
     def run(self) -> Intervals:
@@ -187,6 +193,14 @@ class _Propagation:
         return float(np.maximum(self.high[_diagonal(self.form, name)], 0.0).sum())
 
 
+def _rows_of(matrices: list[sp.csr_array]) -> Iterator[np.ndarray]:
+    """Yield the row of each entry of matrices that are stacked."""
+    top = 0
+    for M in matrices:
+        yield top + np.repeat(np.arange(M.shape[0]), np.diff(M.indptr))
+        top += M.shape[0]
+
+
 def _alike(form: StandardForm) -> tuple[np.ndarray, np.ndarray]:
     """Return pairs of inequalities in the same unknowns."""
     groups: dict[bytes, list[int]] = {}
@@ -204,12 +218,14 @@ def _alike(form: StandardForm) -> tuple[np.ndarray, np.ndarray]:
 def _definite_rows(form: StandardForm, rows: _Propagation) -> list[tuple[str, int, float]]:
     """Return rows b − ⟨C, K⟩ + … ≥ 0 with C ≻ 0: the variable, the row, and the least eigenvalue of C."""
     found = []
-    inequalities = [row for block in form.parts("nonnegative") for row in range(block.rows.start, block.rows.stop)]
-    equations = [row for block in form.parts("zero") for row in range(block.rows.start, block.rows.stop)]
+    kinds = (*form.parts("nonnegative"), *form.parts("zero"))
+    linear = np.concatenate([np.zeros(0, dtype=int), *(np.arange(b.rows.start, b.rows.stop) for b in kinds)])
     for name, columns in ((name, form.columns[name]) for name in form.matrices):
         order, diagonal = form.matrices[name].order, _diagonal(form, name)
-        whole = rows.count - 1
-        full = [r for r in (*inequalities, *equations) if _has_negative_diagonal(form, r, diagonal)]
+        whole, is_diagonal = rows.count - 1, np.zeros(len(form.cost), dtype=bool)
+        is_diagonal[diagonal] = True
+        negative = np.bincount(rows.row[is_diagonal[rows.column] & (rows.value < 0)], minlength=rows.count)
+        full = linear[negative[linear] == order]
         for row in [whole, *full[:MOST_TESTED]]:
             own = (rows.row == row) & (rows.column >= columns.start) & (rows.column < columns.stop)
             flat = np.zeros(columns.stop - columns.start)
@@ -221,13 +237,6 @@ def _definite_rows(form: StandardForm, rows: _Propagation) -> list[tuple[str, in
             if least > 1e-9 * float(abs(eigenvalues).max()) and least > 0:
                 found.append((name, row, least))
     return found
-
-
-def _has_negative_diagonal(form: StandardForm, row: int, diagonal: np.ndarray) -> bool:
-    start, stop = form.M.indptr[row], form.M.indptr[row + 1]
-    if stop - start < len(diagonal):
-        return False
-    return bool((form.M[[row]][:, diagonal].toarray() < 0).all())
 
 
 def _diagonal(form: StandardForm, name: str) -> np.ndarray:

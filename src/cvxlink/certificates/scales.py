@@ -66,10 +66,11 @@ class Scales:
             for name, variable in declaration.variables.items()
         }
 
-    def of_entries(self, name: str) -> np.ndarray:
-        """Return the sizes of the entries of a variable, for what its attributes say."""
+    def of_entries(self, name: str, violation: np.ndarray) -> np.ndarray:
+        """Return the sizes of the entries of a variable, for violations of what its attributes say."""
         variable = self.declaration.variables[name]
-        return np.maximum(self.near[variable.id], self.far[variable.id])
+        own = np.maximum(self.near[variable.id], LEAST)
+        return own if np.all(violation <= NEGLIGIBLE * own) else np.maximum(own, self.far[variable.id])
 
     def of_constraint(self, term: Any, violation: np.ndarray) -> np.ndarray:
         """Return the sizes of the rows of a constraint, or of a cone as a whole, in the shape of its violations."""

@@ -17,7 +17,7 @@ from ..numerics.checks import real_array
 from ..numerics.least_eigenvalue import least_eigenvalue
 from ..numerics.matrices import Congruence, as_dense
 from ..numerics.separable import PropagatedLinks
-from ..programs.conic_form import outside_exponential, outside_power
+from ..programs.conic_form import misses_exponential, outside_exponential, outside_power
 from .evaluation import value_of
 from .scales import Scales
 
@@ -86,7 +86,7 @@ def judged_violations(declaration: Declaration, point: dict[str, np.ndarray]) ->
         outside = _outside(variable, point[name])
         if outside.max(initial=0.0) > 0:
             absolute[f"{name} domain"] = float(outside.max())
-            relative[f"{name} domain"] = float(np.max(outside / scales.of_entries(name)))
+            relative[f"{name} domain"] = float(np.max(outside / scales.of_entries(name, outside)))
     for name, group in declaration.constraints.items():
         absolute[name] = relative[name] = 0.0
         for term in group:
@@ -110,6 +110,13 @@ def domains_of(declaration: Declaration) -> dict[int, list[Any]]:
 
 def _domain(part: Any) -> list[Any]:
     return [limit for inside in part.args for limit in inside.domain]
+
+
+def holds_exactly(term: Any) -> bool:
+    """Whether a constraint is not violated at all."""
+    if isinstance(term, cp.constraints.ExpCone):
+        return not misses_exponential(*map(value_of, term.args)).any()
+    return violation_of(term) == 0
 
 
 def violation_of(term: Any) -> float:

@@ -28,10 +28,14 @@ Map = tuple[sp.csr_array, np.ndarray]  # A and a: the expression is A·vec(K) + 
 
 def coefficients(expression: Any, K: cp.Variable) -> Map:
     """Return A, with one row for each entry of the expression, symmetrised, and a: expression = A·vec(K) + a."""
+    known = known_coefficients(expression, K)
+    return by_gradient(expression, K) if known is None else known
+
+
+def known_coefficients(expression: Any, K: cp.Variable) -> Map | None:
+    """Return the same if they follow from those of the parts of the expression; else None."""
     known = _known_map(expression, K)
-    if known is not None and known[0].shape[0] == len(known[1]) == expression.size:
-        return known
-    return by_gradient(expression, K)
+    return known if known is not None and known[0].shape[0] == len(known[1]) == expression.size else None
 
 
 def _known_map(expression: Any, K: cp.Variable) -> Map | None:

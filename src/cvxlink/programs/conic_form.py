@@ -18,7 +18,7 @@ import cvxpy as cp
 import numpy as np
 import scipy.sparse as sp
 from cvxpy.reductions.dcp2cone.dcp2cone import Dcp2Cone
-from cvxpy.reductions.eval_params import EvalParams
+from cvxpy.reductions.eval_params import EvalParams, replace_params_with_consts
 from cvxpy.reductions.inverse_data import InverseData
 from cvxpy.reductions.solvers.solving_chain_utils import get_canon_backend
 from cvxpy.utilities.coeff_extractor import CoeffExtractor
@@ -271,18 +271,24 @@ def _read(term: Any) -> tuple[str, list[Any]]:
 
 def whole_map(expressions: list[Any]) -> tuple[sp.csr_array, np.ndarray, dict[int, int]]:
     """Return affine expressions as one matrix and offsets, and the first column of each variable by its id."""
-    problem, _ = EvalParams().apply(cp.Problem(cp.Minimize(0), [cp.constraints.Zero(e) for e in expressions]))
-    inside, numbering = [zero.args[0] for zero in problem.constraints], InverseData(problem)
+    inside = [replace_params_with_consts(expression) for expression in expressions]
+    problem = cp.Problem(cp.Minimize(0), [cp.constraints.Zero(expression) for expression in inside])
+    numbering = InverseData(problem)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         extractor = CoeffExtractor(numbering, get_canon_backend(problem, None))
         try:
-            tensor = extractor.affine(inside)
+            tensor = sp.coo_array(extractor.affine(inside))
         except NotImplementedError as error:  # such as 0 · x², which CVXPY calls affine
             raise ReductionRefused("CVXPY cannot write one of its affine expressions as a matrix") from error
-    # There are no parameters left, so the tensor is one column: the matrix, and then the offsets.
-    whole = tensor.reshape((sum(e.size for e in inside), extractor.x_length + 1), order="F").tocsr()
-    return sp.csr_array(whole[:, :-1]), whole[:, [-1]].toarray().ravel(), numbering.var_offsets
+    # There are no parameters left, so the tensor is one column: the matrix by columns, and then the offsets.
+    count, width = sum(expression.size for expression in inside), extractor.x_length
+    column, row = np.divmod(tensor.row.astype(np.int64), max(count, 1))
+    is_offset = column == width
+    offsets = np.zeros(count)
+    np.add.at(offsets, row[is_offset], tensor.data[is_offset])
+    places = row[~is_offset], column[~is_offset]
+    return sp.csr_array((tensor.data[~is_offset], places), shape=(count, width)), offsets, numbering.var_offsets
 
 
 def affine_maps(expressions: list[Any], variables: Mapping[str, cp.Variable], added: list[cp.Variable]) -> list[Part]:
@@ -333,25 +339,26 @@ def long_enough(lengths: np.ndarray, vectors: np.ndarray, axis: int) -> np.ndarr
     return np.maximum(lengths, np.linalg.norm(np.atleast_1d(vectors), axis=axis if vectors.ndim > 1 else 0))
 
 
+def misses_exponential(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
+    """Whether numbers are outside y exp(x/y) ≤ z, y ≥ 0."""
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        grown = np.where(x / y > 700.0, np.inf, y * np.exp(np.minimum(x / y, 700.0)))
+        needed = np.where(y > 0, grown, np.where(x > 0, np.inf, 0.0))
+    return ~((needed <= z) & (y >= 0))  # what is not a number is outside
+
+
 def outside_exponential(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
     """Return how far numbers are from y exp(x/y) ≤ z, y ≥ 0: the least δ with x − δ, y + δ, z + δ in the cone.
 
     Near y = 0 the exponential function may be astronomical although the cone is near.
     """
-
-    def misses(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
-        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-            grown = np.where(x / y > 700.0, np.inf, y * np.exp(np.minimum(x / y, 700.0)))
-            needed = np.where(y > 0, grown, np.where(x > 0, np.inf, 0.0))
-        return (needed > z) | (y < 0)
-
     x, y, z = np.broadcast_arrays(*(np.asarray(part, dtype=float) for part in (x, y, z)))
     low, high = np.zeros(x.shape), abs(x) + abs(y) + abs(z)
-    outside = misses(x, y, z)
+    outside = misses_exponential(x, y, z)
     for _ in range(60 if outside.any() else 0):
         # Between the geometric and the arithmetic mean, so that distances of any size are found.
         middle = np.where(low > 0, np.sqrt(low * high), np.where(high > 1e-12, 1e-6 * high, high / 2))
-        too_little = misses(x - middle, y + middle, z + middle)
+        too_little = misses_exponential(x - middle, y + middle, z + middle)
         low, high = np.where(too_little, middle, low), np.where(too_little, high, middle)
     return np.where(outside, high, 0.0)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -20,7 +19,7 @@ from ..model.declared import Declaration, Declared, as_values, declared_variable
 from ..model.expressions import is_linear
 from ..model.linear_maps import LinearMap, at_places
 from .base import Program
-from .coefficients import by_gradient, coefficients
+from .coefficients import Map, by_gradient, coefficients
 from .linear_sdp import LinearSDP, Rows, Sense
 from .separable_reading import read_separable_sdp
 from .separable_sdp import SeparableSDP
@@ -62,7 +61,7 @@ def read_linear_sdp(declaration: Declaration) -> LinearSDP:
                     raise ReductionRefused(f"its constraint {key!r} mixes a semidefinite constraint with others")
                 cone = key
                 continue
-            rows_of_term = _read_rows(key, term, K)
+            rows_of_term = read_rows(key, term, K)
             senses.add(rows_of_term.sense)
             matrices.append(rows_of_term.A)
             sides.append(rows_of_term.b)
@@ -83,18 +82,6 @@ def name_of_cone(name: str, declaration: Declaration) -> str:
     several = sum(bool(variable.attributes["PSD"]) for variable in declaration.variables.values()) > 1
     words = [f"{name} psd", f"{name} is psd"] if several else ["psd", f"{name} psd", f"{name} is psd"]
     return next(word for word in words if word not in declaration.constraints)
-
-
-def linear_rows(declaration: Declaration, K: cp.Variable) -> tuple[list[Rows], list[Any]]:
-    """Return the linear constraints on one variable alone: as rows, and as CVXPY constraints."""
-    rows, terms = [], []
-    for key, group in declaration.constraints.items():
-        for term in group:
-            if {variable.id for variable in term.variables()} == {K.id}:
-                with suppress(ReductionRefused):
-                    rows.append(_read_rows(key, term, K))
-                    terms.append(term)
-    return rows, terms
 
 
 def semidefinite_variable(term: Any, variables: Mapping[str, cp.Variable]) -> str | None:
@@ -119,8 +106,8 @@ def body_of(term: Any) -> Any:
     return term.args[0] if isinstance(term, cp.constraints.Zero) else term.expr
 
 
-def _read_rows(key: str, term: Any, K: cp.Variable) -> Rows:
-    """Return an equation or inequality as rows, or refuse."""
+def read_rows(key: str, term: Any, K: cp.Variable, read: Callable[[Any], Map] | None = None) -> Rows:
+    """Return an equation or inequality as rows, or refuse; ``read`` may know its coefficients without reading it."""
     known = getattr(term, "rows", None)  # of a term that carries them
     if known is not None and known[0].args[0] is K:
         linear, b = known
@@ -130,7 +117,7 @@ def _read_rows(key: str, term: Any, K: cp.Variable) -> Rows:
     body = body_of(term)
     if not is_linear(body):
         raise ReductionRefused(f"its constraint {key!r} is not linear")
-    A, constant = coefficients(body, K)
+    A, constant = coefficients(body, K) if read is None else read(term)
     # 0 − constant instead of −constant, which would give −0
     return Rows(key, A, 0.0 - constant, "<=" if isinstance(term, cp.constraints.Inequality) else "==")
 

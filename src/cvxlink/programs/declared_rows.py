@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,8 +14,10 @@ import scipy.sparse as sp
 from ..errors import ReductionRefused
 from ..model.declared import Declaration
 from ..model.keeping import once
+from .coefficients import Map, known_coefficients
 from .conic_form import Compiled, Part, affine_maps, coefficients_of, whole_map
-from .declared import body_of, semidefinite_variable
+from .declared import body_of, read_rows, semidefinite_variable
+from .linear_sdp import Rows
 
 # The compiler has the negatives of these as nonnegative.
 NEGATED = (cp.constraints.Inequality, cp.constraints.NonPos)
@@ -62,6 +65,27 @@ class DeclaredRows:
         matrix = sp.csr_array(sign * self.matrix[rows])
         A = {name: coefficients_of(v, matrix, self.first.get(v.id)) for name, v in declaration.variables.items()}
         return Part(term.shape, A, [], sign * self.offsets[rows])
+
+
+def linear_rows(declaration: Declaration, K: cp.Variable) -> tuple[list[Rows], list[Any]]:
+    """Return the linear constraints on one symmetric matrix alone: as rows, and as CVXPY constraints."""
+    (name,) = (name for name, variable in declaration.variables.items() if variable is K)
+
+    def read(term: Any) -> Map:
+        known = known_coefficients(body_of(term), K)
+        if known is not None:
+            return known
+        (part,) = affine_parts(declaration, [term])
+        return part.A[name], part.a
+
+    rows, terms = [], []
+    for key, group in declaration.constraints.items():
+        for term in group:
+            if {variable.id for variable in term.variables()} == {K.id}:
+                with suppress(ReductionRefused):
+                    rows.append(read_rows(key, term, K, read))
+                    terms.append(term)
+    return rows, terms
 
 
 def affine_parts(declaration: Declaration, terms: Sequence[Any]) -> list[Part]:

@@ -23,7 +23,8 @@ from ..model.keeping import once
 from ..model.linear_maps import LinearMap, at_places
 from ..numerics.matrices import Stiffened, as_dense, congruent, joined_multipliers
 from ..programs.base import Program
-from ..programs.declared import linear_rows, name_of_cone, semidefinite_names, semidefinite_variable
+from ..programs.declared import name_of_cone, semidefinite_names, semidefinite_variable
+from ..programs.declared_rows import linear_rows
 from ..programs.linear_sdp import LinearSDP, Rows
 from .base import Lift, Values, as_point
 from .faces import Blocks, congruent_rows, face_of

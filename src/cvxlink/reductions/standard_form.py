@@ -22,7 +22,7 @@ from ..model.keeping import once
 from ..programs.conic_form import long_enough
 from .cones import Block, outside, packed, unpacked
 from .matrix_inequalities import faces_of_inequalities
-from .standard_reading import Reading
+from .standard_reading import Reading, Triples
 
 # Nearer to the boundary of the exponential cone there are no digits left.
 LEAST_EXPONENTIAL = 1e-15
@@ -45,7 +45,7 @@ class StandardForm:
     spread: sp.csr_array
     columns: dict[str, slice]
     matrices: dict[str, Block]
-    owners: dict[int, sp.csr_array]
+    owners: dict[int, Triples]
     shapes: dict[str, tuple[int, ...]]
     faces: dict[str, sp.csr_array | None]  # P with K = PK'Pᵀ for the semidefinite variables whose points are merged
     replaced: dict[int, Block]  # matrix inequalities on their faces, by the id of the declared constraint
@@ -150,8 +150,8 @@ class StandardForm:
 
 def _least_squares(D: sp.csr_array, entries: np.ndarray) -> np.ndarray:
     """Return the unknowns whose entries are nearest to given ones."""
-    squares = np.asarray(D.multiply(D).sum(axis=0)).ravel()
-    gram = sp.csr_array(D.T @ D)
-    if gram.nnz == np.count_nonzero(squares):  # each entry belongs to one unknown
-        return np.asarray(D.T @ entries) / np.where(squares > 0, squares, 1.0)
+    if np.diff(D.indptr).max(initial=0) <= 1:  # each entry belongs to one unknown
+        D = Triples.of(D)
+        squares = np.bincount(D.columns, D.numbers**2, D.shape[1])
+        return D.transposed_times(entries) / np.where(squares > 0, squares, 1.0)
     return sp.linalg.lsqr(D, entries, atol=1e-15, btol=1e-15)[0]

@@ -35,6 +35,21 @@ class Triples(NamedTuple):
         return cls(np.arange(count), columns, np.broadcast_to(numbers, count), (count, width))
 
     @classmethod
+    def below(cls, parts: list[tuple[Triples, int]], height: int) -> Triples:
+        """Return a matrix of some height from parts of the same width, each with its first row."""
+        rows = np.concatenate([part.rows + top for part, top in parts])
+        columns, numbers = (np.concatenate([part[k] for part, _ in parts]) for k in (1, 2))
+        return cls(rows, columns, numbers, (height, parts[0][0].shape[1]))
+
+    def times(self, x: np.ndarray) -> np.ndarray:
+        """Return the matrix times a vector."""
+        return np.bincount(self.rows, self.numbers * x[self.columns], self.shape[0])
+
+    def transposed_times(self, y: np.ndarray) -> np.ndarray:
+        """Return the transposed matrix times a vector."""
+        return np.bincount(self.columns, self.numbers * y[self.rows], self.shape[1])
+
+    @classmethod
     def of(cls, matrix: Any) -> Triples:
         """Return the entries of a matrix."""
         entries = sp.coo_array(matrix)
@@ -136,13 +151,13 @@ class Reading:
         ]
         return spread, sp.csr_array(matrix @ _put_together(there, (matrix.shape[1], count)))
 
-    def _owners(self, placed: list[tuple[_Piece, int]], count: int) -> dict[int, sp.csr_array]:
+    def _owners(self, placed: list[tuple[_Piece, int]], count: int) -> dict[int, Triples]:
         """Return the matrices from the multipliers of each declared constraint to those of all sorted rows."""
-        parts: dict[int, list[tuple[Triples, int, int]]] = {}
+        parts: dict[int, list[tuple[Triples, int]]] = {}
         for piece, top in placed:
-            parts.setdefault(piece.number, []).append((piece.picks, top, 0))
+            parts.setdefault(piece.number, []).append((piece.picks, top))
         return {
-            term_id: _put_together(parts[number], (count, parts[number][0][0].shape[1]))
+            term_id: Triples.below(parts[number], count)
             for term_id, number in self.compiled.compiled.owners.items()
             if term_id not in self.inequalities
         }

@@ -97,7 +97,7 @@ def _multiplier(term: Any, declaration: Declaration, form: StandardForm, w: np.n
     if owner is not None:
         block = form.matrices[owner]
         return unpacked(w[block.rows], block.order)
-    flat = form.owners[term.id].T @ w
+    flat = form.owners[term.id].transposed_times(w)
     if isinstance(term, constraints.PSD):
         return flat.reshape(term.shape, order="F")
     if isinstance(term, constraints.Equality | constraints.Zero | constraints.Inequality):
