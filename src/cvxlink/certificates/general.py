@@ -57,10 +57,10 @@ BALANCED = 1e-4
 INACTIVE = 1e-6
 # Programs with more rows are not polished.
 LARGEST_POLISHED = 2000
-# Up to so many rows another search costs little; a gap of the second size is then good enough.
-SMALL, BEST = 500, 1e-8
-# Otherwise a gap of this share of the accuracy is.
-GOOD_ENOUGH = 0.1
+# A gap of this share of the accuracy is good enough; of this size, where a proof may take as long as it needs.
+GOOD_ENOUGH, BEST = 0.01, 1e-8
+# Up to so many rows a search for what limits the variables costs little.
+SMALL = 500
 
 
 class Bound(NamedTuple):
@@ -95,7 +95,7 @@ def general_bound(
     worst = answer + WORSE * (1 + abs(answer))
     limits = intervals_of(form, worst)
     is_small = len(form.a) <= SMALL or budget.is_unlimited
-    found = _Candidates(form, limits, answer, BEST if is_small else GOOD_ENOUGH * budget.accuracy)
+    found = _Candidates(form, limits, answer, BEST if budget.is_unlimited else GOOD_ENOUGH * budget.accuracy)
     given, worth, missing = None, None, ""
     try:
         given, known = _multipliers(declaration, form, duals, sign)
@@ -112,6 +112,8 @@ def general_bound(
             found.try_way(lambda limits: bound_by_gradient(declaration, form, point, w, duals, limits, sign))
         if not found.is_good:
             found.consider(_completed(form, given, known, point, budget), "the multipliers")
+    if is_small and found.is_open:
+        found.polish()  # takes less time than a search
     if not limits.is_closed and not (found.is_good and (not found.is_open or not is_small)):
         inside = strictly_inside(form, worst, budget)
         if inside is not None:

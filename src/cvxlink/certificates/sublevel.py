@@ -21,12 +21,13 @@ import numpy as np
 
 from ..numerics.rounding import gamma
 from ..reductions.standard_form import StandardForm
-from .search import Budget, search
+from .search import TOLERANCE, Budget, search
 
 # Above this many unknowns the least singular value would take longer than most solves.
 LARGEST = 1500
-# The values of ρ that are tried, in units of the largest cost. The multipliers for a small one are nearly optimal.
-SHARES = (1e-6, 1e-2)
+# The values of ρ that are tried, in units of the largest cost, and the tolerances of the searches. A large one leaves
+# room for rounding and limits the points more; only a small one may be possible, and its multipliers are nearly optimal.
+TRIES = ((1e-2, 1e-7), (1e-6, TOLERANCE))
 
 
 class Inside(NamedTuple):
@@ -44,9 +45,9 @@ def strictly_inside(form: StandardForm, worst: float, budget: Budget) -> Inside 
     if not sigma > 0:
         return None
     e, size = form.interior, max(float(abs(form.cost).max(initial=0.0)), 1e-300)
-    for share in SHARES:
+    for share, tolerance in TRIES:
         room = share * size
-        found = search(form.cost - room * (form.M.T @ e), form.M, form.a, form.blocks, budget)
+        found = search(form.cost - room * (form.M.T @ e), form.M, form.a, form.blocks, budget, tolerance=tolerance)
         if found is not None:
             w = form.into_dual(found.w) + room * e
             norm = _norm_by(form, w, room, sigma, worst)
