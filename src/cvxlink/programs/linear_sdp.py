@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -26,6 +26,9 @@ from .base import Program
 Sense = Literal["==", "<="]
 # Between these, the solvers' own scaling is good enough.
 LEAST_MODERATE, MOST_MODERATE = 0.1, 100.0
+# Up to this order an interior point is searched for by projections, at most so many, onto eigenvalues of at least this
+# share of their mean.
+LARGEST_RAISED, MOST_ROUNDS, RAISED_TO = 120, 30, 0.05
 # Rows with more coefficients are added up in pieces.
 LONG_ROW = 4 * PIECE
 
@@ -189,9 +192,9 @@ class LinearSDP(Program):
         return sp.csr_array(self.C - self.adjoint(y))
 
     def trace_multipliers(self) -> np.ndarray | None:
-        """Return v with A*(v) = I, so that tr K ≤ bᵀv for every feasible K, if single constraints give one; else None.
+        """Return v with A*(v) ⪰ I, so that tr K ≤ bᵀv for every feasible K, if single constraints give one; else None.
 
-        Either one row bounds a positive multiple of the trace, or each diagonal entry has its own row.
+        Either one row bounds the diagonal with positive weights, or each diagonal entry has its own row.
         """
         A, n = self.A.copy(), self.n
         A.eliminate_zeros()
@@ -207,12 +210,11 @@ class LinearSDP(Program):
         known, first = np.unique(points[order], return_index=True)
         largest[known], entry_rows[known] = bounds[order][first], single[order][first]
         entry_weights[known] = leading[entry_rows[known]]
-        best, whole, diagonal = np.inf, None, np.arange(n) * (n + 1)
-        for r in np.flatnonzero((counts == n) & (counts > 1) & from_above).tolist():
-            where = slice(starts[r], starts[r] + n)
-            alike = (A.data[where] == leading[r]).all() and np.array_equal(np.sort(A.indices[where]), diagonal)
-            if alike and self.b[r] / leading[r] < best:
-                best, whole = self.b[r] / leading[r], (r, leading[r])
+        best, whole = np.inf, None
+        for r, weights in self._diagonal_rows:
+            least = weights[np.argmin(abs(weights))]
+            if from_above[r] and self.b[r] / least < best:
+                best, whole = self.b[r] / least, (r, least)
         v = np.zeros(len(self.b))
         if whole is not None and best <= largest.sum():
             v[whole[0]] = 1 / whole[1]
@@ -221,6 +223,18 @@ class LinearSDP(Program):
         else:
             return None
         return v
+
+    @cached_property
+    def _diagonal_rows(self) -> list[tuple[int, np.ndarray]]:
+        """The rows of all diagonal entries and no others, with weights of the same sign, point by point."""
+        found, diagonal = [], np.arange(self.n) * (self.n + 1)
+        for r in np.flatnonzero((np.diff(self.A.indptr) == self.n) & (self.n > 1)).tolist():
+            where = slice(self.A.indptr[r], self.A.indptr[r + 1])
+            order = np.argsort(self.A.indices[where])
+            weights = self.A.data[where][order]
+            if np.array_equal(self.A.indices[where][order], diagonal) and (weights * weights[0] > 0).all():
+                found.append((r, weights))
+        return found
 
     def trace_bound(self) -> float | None:
         """Return the bound on the trace that single constraints give for every feasible K, rounded up; or None."""
@@ -268,8 +282,41 @@ class LinearSDP(Program):
         """A strictly feasible matrix, or None.
 
         It is the least-norm solution of the equations, moved away from inequalities it touches, if that is positive
-        definite. For kernels with unit diagonal it is the identity.
+        definite. For kernels with unit diagonal it is the identity. If it is not, and the order is moderate, it is
+        projected in turn onto matrices with larger eigenvalues and onto the equations. Where points count with weights
+        in a constraint on the diagonal, as blocks of several points do, that is done for √wᵢ√wⱼKᵢⱼ.
         """
+        K = self._moved_inside()
+        if K is not None or self.n > LARGEST_RAISED:
+            return K
+        weights = next((abs(weights) for _, weights in self._diagonal_rows), np.ones(self.n))
+        units = sp.diags_array(1 / np.sqrt(weights), format="csr")
+        both = sp.kron(units, units, format="csr")
+        weighted = replace(self, rows=tuple(replace(g, A=sp.csr_array(g.A @ both)) for g in self.rows))
+        K = weighted._raised()
+        return None if K is None else self._if_inside(sp.csr_array(units @ K @ units))
+
+    def _raised(self) -> np.ndarray | None:
+        """Return the least-norm solution, projected in turn onto large eigenvalues and onto the equations; or None."""
+        K = self.least_norm_solution()
+        if K is None:
+            return None
+        K = K.toarray()
+        floor = RAISED_TO * float(np.trace(K)) / self.n
+        for _ in range(MOST_ROUNDS if floor > 0 else 0):
+            values, vectors = np.linalg.eigh(K)
+            at = self.rows_of(K)
+            if values[0] > floor / 2 and (at < self.b)[self.is_inequality].all():
+                return K
+            K = (vectors * np.maximum(values, floor)) @ vectors.T
+            at = self.rows_of(K)
+            v = self.onto_equations(at - self.b, self.is_inequality & (self.b - at < floor), floor)
+            if v is None:
+                return None
+            K = K - self.adjoint(v).toarray()
+        return None
+
+    def _moved_inside(self) -> sp.csr_array | None:
         K = self.least_norm_solution()
         if K is None:
             return None
@@ -278,8 +325,10 @@ class LinearSDP(Program):
         if least > 0 and touching.any():
             v = self.onto_equations(-self.b, touching, 0.1 * least)
             K = None if v is None else self.adjoint(-v)
-            least = -np.inf if K is None else _least_at_most(K)
-        return K if K is not None and least > 1e-9 and self.inequalities_hold(self.rows_of(K)) else None
+        return None if K is None else self._if_inside(K)
+
+    def _if_inside(self, K: sp.csr_array) -> sp.csr_array | None:
+        return K if _least_at_most(K) > 1e-9 and self.inequalities_hold(self.rows_of(K)) else None
 
     @cached_property
     def room(self) -> float:

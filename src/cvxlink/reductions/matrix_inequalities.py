@@ -15,6 +15,7 @@ from typing import Any
 
 import cvxpy as cp
 import numpy as np
+import scipy.linalg
 import scipy.sparse as sp
 
 from ..model.declared import Declaration
@@ -277,5 +278,6 @@ def _orthonormal(rows: np.ndarray) -> np.ndarray:
     """Return an orthonormal basis of the space that rows span."""
     if not len(rows):
         return rows
-    _, sizes, basis = np.linalg.svd(rows, full_matrices=False)
-    return basis[sizes > DEPENDENT * max(float(sizes[0]), 1.0)]
+    basis, triangle, _ = scipy.linalg.qr(rows.T, mode="economic", pivoting=True)
+    sizes = abs(np.diag(triangle))
+    return np.ascontiguousarray(basis.T[sizes > DEPENDENT * max(float(sizes[0]), 1.0)])

@@ -22,10 +22,12 @@ Helmberg, Rendl, Vanderbei & Wolkowicz (1996); Toh, Todd & Tütüncü (1999).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import scipy.linalg
 import scipy.sparse as sp
 
 from ..numerics.matrices import as_dense
@@ -40,6 +42,8 @@ TO_THE_BOUNDARY = 0.95
 # Up to this order sparse matrices take longer than dense ones.
 SMALL_ORDER = 100
 
+Solve = Callable[[np.ndarray], np.ndarray]
+
 
 class InteriorPoint(Route):
     """Follow the central path from a strictly feasible pair."""
@@ -53,7 +57,7 @@ class InteriorPoint(Route):
         sdp = data
         if not len(sdp.b):
             return "it has no constraint except semidefiniteness"
-        if max(sdp.n, sdp.A.nnz) > LARGEST:
+        if max(sdp.n, len(sdp.b), min(sdp.A.nnz, sdp.n**2)) > LARGEST:
             return f"order {sdp.n} with {sdp.A.nnz} coefficients is too large for dense algebra (at most {LARGEST})"
         if sdp.trace_multipliers() is None:
             return f"no constraint bounds the trace of {sdp.variable}"
@@ -63,7 +67,7 @@ class InteriorPoint(Route):
 
     def run(self, data: LinearSDP, settings: Settings) -> Attempt:
         """Solve until the gap is below the tolerance, relative to the value, or no longer shrinks."""
-        with threads_for(data.n):
+        with threads_for(max(data.n, len(data.b))):
             return self._run(data, settings)
 
     def _run(self, sdp: LinearSDP, settings: Settings) -> Attempt:
@@ -114,6 +118,10 @@ class _Path:
         # A(X) = gather @ X[i, j]: each stored coefficient picks one entry.
         places = (part.row, np.arange(part.nnz))
         self.gather = sp.csr_array((part.data, places), shape=(len(sdp.b), part.nnz))
+        # The same with each pair i ≤ j of points only once.
+        pairs, number = np.unique(np.minimum(self.i, self.j) * sdp.n + np.maximum(self.i, self.j), return_inverse=True)
+        self.p, self.q = np.divmod(pairs, sdp.n)
+        self.gather_pairs = sp.csr_array((part.data, (part.row, number)), shape=(len(sdp.b), len(pairs)))
         self.signed = np.flatnonzero(sdp.is_inequality)
 
     def rows(self, X: np.ndarray) -> np.ndarray:
@@ -168,7 +176,7 @@ class _Path:
         mu = self.complementarity(at) / self.order
         inverse = np.linalg.inv(at.Z)
         inverse = (inverse + inverse.T) / 2
-        M = self.schur(at, inverse)
+        M = _factorised(self.schur(at, inverse))
         predicted = self.direction(at, inverse, M, 0.0, None)
         far = self.complementarity(self.moved(at, predicted, *self.lengths(at, predicted))) / self.order
         centring = min(1.0, max(1e-6, (far / mu) ** 3))
@@ -178,19 +186,20 @@ class _Path:
 
     def schur(self, at: _Iterate, inverse: np.ndarray) -> np.ndarray:
         """M_rs = ⟨A_r, Z⁻¹ A_s X⟩, and x/z on the diagonal for inequalities."""
-        if self.sdp.n**2 <= len(self.row):  # many rows on few entries
-            M = self.sdp.A @ (self.sdp.A @ np.kron(inverse, at.X)).T
-        else:
-            pairs = inverse[np.ix_(self.i, self.i)] * at.X[np.ix_(self.j, self.j)]
-            M = self.gather @ (self.gather @ pairs).T
-        M = (M + M.T) / 2
+        # For A_r = (e_p e_qᵀ + e_q e_pᵀ)/2 and A_s likewise, a quarter of four products of entries.
+        p, q = self.p, self.q
+        crossed = inverse[np.ix_(p, q)] * at.X[np.ix_(q, p)]
+        pairs = crossed + crossed.T
+        pairs += inverse[np.ix_(p, p)] * at.X[np.ix_(q, q)]
+        pairs += inverse[np.ix_(q, q)] * at.X[np.ix_(p, p)]
+        M = self.gather_pairs @ (self.gather_pairs @ pairs).T / 4
         M[self.signed, self.signed] += at.x / at.z
         # Dependent rows make M singular; their right-hand sides agree, so this picks one solution.
         M[np.diag_indices_from(M)] *= 1 + 1e-14
         return M
 
     def direction(
-        self, at: _Iterate, inverse: np.ndarray, M: np.ndarray, target: float, predicted: _Direction | None
+        self, at: _Iterate, inverse: np.ndarray, M: Solve, target: float, predicted: _Direction | None
     ) -> _Direction:
         """Return the HKM direction towards XZ = target · I, corrected by the second-order terms of a prediction."""
         right = self.sdp.b - target * self.rows(inverse)
@@ -199,7 +208,7 @@ class _Path:
         if predicted is not None:
             right = right + (self.rows_of_product(second, inverse) + self.rows_of_product(inverse, second.T)) / 2
         right[self.signed] -= (target - second_slack) / at.z
-        y = np.linalg.solve(M, right)
+        y = M(right)
         Z, z = -self.adjoint(y), -y[self.signed]
         X = target * inverse - at.X - ((Z.T @ at.X).T + second) @ inverse
         x = (target - second_slack - at.x * z) / at.z - at.x
@@ -214,6 +223,15 @@ class _Path:
         """Return the pair after steps along a direction."""
         y = at.y + dual * way.y
         return _Iterate(at.X + primal * way.X, at.x + primal * way.x, y, self.C - self.adjoint(y), at.z + dual * way.z)
+
+
+def _factorised(M: np.ndarray) -> Solve:
+    """Return what solves Mx = b. M is positive definite, unless rounding or dependent rows prevent it."""
+    try:
+        factor = scipy.linalg.cho_factor(M, lower=True, check_finite=False)
+        return lambda b: scipy.linalg.cho_solve(factor, b, check_finite=False)
+    except np.linalg.LinAlgError:
+        return lambda b: np.linalg.solve(M, b)
 
 
 def _to_zero(x: np.ndarray, way: np.ndarray) -> float:
