@@ -170,3 +170,21 @@ def test_implied_rows_are_dropped():
 def test_contradictions_are_named(constraints, words):
     with pytest.raises(cl.InfeasibleProblem, match=words):
         face(constraints)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        lambda K: [K[0, 0] == 1, K[1, 1] == 2, K[0, 1] == 0.3, cp.sum(K) == 3.6],
+        lambda K: [K[0, 0] + K[0, 1] == 0.3, K[1, 1] + K[0, 1] == 0.3, K[0, 0] + K[1, 1] + 2 * K[0, 1] == 0.1 * 6],
+    ],
+)
+def test_rows_that_repeat_others_up_to_rounding_prove_nothing(rows):
+    """Of 0.3 + 0.3 = 0.6000000000000001 any equation would follow, and points would be merged that are apart."""
+    assert not face(lambda K: {"rows": rows(K)}, 2).is_smaller
+    K = cp.Variable((2, 2), symmetric=True)
+    problem = cp.Problem(cp.Minimize(cp.trace(K)), [*rows(K), K >> 0])
+    solution = cl.wrap(problem).solve()
+    assert solution.status is cl.Status.OPTIMAL
+    problem.solve("CLARABEL")
+    assert solution.value == pytest.approx(problem.value, abs=1e-6)

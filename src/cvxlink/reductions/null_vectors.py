@@ -291,16 +291,19 @@ def _pairs_by_equations(system: RowSystem) -> Iterator[NullVector]:
     for pair, rows in pairs.items():
         first, second = pair
         places = (first * (n + 1), second * (n + 1), first * n + second)
-        rows = [*rows, *(fixed[place] for place in places if place in fixed)][:6]
-        equations = []
-        for r in rows:
+        used_rows, equations = list[int](), list[list[Fraction]]()
+        for r in [*rows, *(fixed[place] for place in places if place in fixed)][:6]:
             a, b, u = system.coefficients(r)
             known = {x * n + y: Fraction(w) for x, y, w in _triples(a, b, u)}
-            equations.append([known.get(place, Fraction(0)) for place in places] + [Fraction(float(system.b[r]))])
+            sides = [known.get(place, Fraction(0)) for place in places]
+            # A row that repeats others up to rounding in its right-hand side would prove anything, as 0 = 1e-16 does.
+            if _combination([equation[:3] for equation in equations], sides) is None:
+                used_rows.append(r)
+                equations.append([*sides, Fraction(float(system.b[r]))])
         for sign in (1, -1):
             found = _combination(equations, [Fraction(1), Fraction(1), Fraction(-2 * sign), Fraction(0)])
             if found is not None:
-                used = [(r, -float(x)) for r, x in zip(rows, found, strict=True) if x]
+                used = [(r, -float(x)) for r, x in zip(used_rows, found, strict=True) if x]
                 yield NullVector(pair, (1.0, -float(sign)), tuple(r for r, _ in used), tuple(x for _, x in used))
                 break
 
