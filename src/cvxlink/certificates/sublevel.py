@@ -26,7 +26,7 @@ from .search import TOLERANCE, Budget, search
 # Above this many unknowns the least singular value would take longer than most solves.
 LARGEST = 1500
 # The values of ρ that are tried, in units of the largest cost, and the tolerances of the searches. A large one leaves
-# room for rounding and limits the points more; only a small one may be possible, and its multipliers are nearly optimal.
+# room for rounding and limits the points more; where only a small one is possible, its multipliers are nearly optimal.
 TRIES = ((1e-2, 1e-7), (1e-6, TOLERANCE))
 
 
