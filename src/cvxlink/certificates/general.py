@@ -57,8 +57,8 @@ BALANCED = 1e-4
 INACTIVE = 1e-6
 # Programs with more rows are not polished.
 LARGEST_POLISHED = 2000
-# A gap of this share of the accuracy is good enough; of this size, where a proof may take as long as it needs.
-GOOD_ENOUGH, BEST = 0.01, 1e-8
+# A gap of this share of the accuracy is good enough.
+GOOD_ENOUGH = 0.01
 # Up to so many rows a search for what limits the variables costs little.
 SMALL = 500
 
@@ -95,7 +95,7 @@ def general_bound(
     worst = answer + WORSE * (1 + abs(answer))
     limits = intervals_of(form, worst)
     is_small = len(form.a) <= SMALL or budget.is_unlimited
-    found = _Candidates(form, limits, answer, BEST if budget.is_unlimited else GOOD_ENOUGH * budget.accuracy)
+    found = _Candidates(form, limits, answer, GOOD_ENOUGH * budget.accuracy)
     given, worth, missing = None, None, ""
     try:
         given, known = _multipliers(declaration, form, duals, sign)
