@@ -15,7 +15,7 @@ from .certify import ONE_AT_A_TIME
 from .diagnosis import MOST_LISTED, BlamedRow, Diagnosis
 from .elastic import relaxation
 from .ownership import OBJECTIVE, OwnedSystem
-from .verdicts import LARGEST, contradiction_in_words, ray, ray_in_words
+from .verdicts import LARGEST, contradiction_in_words, declared_ray, ray_in_words
 from .violations import violations_of
 
 # Subsets are tested up to this many times, unless there is a time limit instead.
@@ -101,12 +101,10 @@ def _feasible(owned: OwnedSystem, point: np.ndarray) -> Diagnosis:
     values = owned.values(point)
     with ONE_AT_A_TIME, np.errstate(all="ignore"):
         violation = max(0.0, *violations_of(owned.declaration, values)[0].values(), 0.0)
-    falling = ray(owned.system)
+    falling = declared_ray(owned.declaration)
     if falling is not None:
-        direction = owned.values(falling.direction)
-        return Diagnosis(
-            "unbounded", True, ray_in_words(owned, falling), direction=direction, values=values, remarks=()
-        )
+        proof = ray_in_words(owned.declaration, *falling)
+        return Diagnosis("unbounded", True, proof, direction=falling[1], values=values, remarks=())
     exactly = f"up to {violation:.1e}" if violation else "exactly"
     proof = f"a point satisfies all constraints {exactly}, and no ray was found along which the objective is unlimited"
     return Diagnosis("feasible", violation <= 1e-6, proof, values=values)
