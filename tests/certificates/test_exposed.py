@@ -46,7 +46,7 @@ def members(block, rng, count=200):
 @pytest.mark.parametrize("case", CASES)
 def test_what_is_beyond_contains_the_cone_and_the_whole_line(case):
     block, s = CASES[case]
-    cone, rng = beyond([block], s), np.random.default_rng(0)
+    cone, rng = beyond([block], s, 1e-6), np.random.default_rng(0)
     for member in members(block, rng):
         assert is_in(cone, member - 10 * rng.random() * s)
 
@@ -55,7 +55,7 @@ def test_what_is_beyond_contains_the_cone_and_the_whole_line(case):
 def test_what_is_beyond_is_reached_far_out(case):
     """A point inside and any point beyond, moved far enough along s, are in the cone."""
     block, s = CASES[case]
-    cone, rng, e = beyond([block], s), np.random.default_rng(1), interior([block], len(s_of(case)))
+    cone, rng, e = beyond([block], s, 1e-6), np.random.default_rng(1), interior([block], len(s_of(case)))
     found = 0
     for _ in range(300):
         point = rng.standard_normal(len(s))
@@ -101,7 +101,7 @@ def test_members_of_that_part():
 )
 def test_places_on_a_curved_boundary_are_refused(block, vector):
     """There rounding would change the cone by its root."""
-    assert beyond([block], vector) is None
+    assert beyond([block], vector, 1e-6) is None
 
 
 def test_packed_products():

@@ -25,7 +25,7 @@ import scipy.sparse as sp
 
 from ..reductions.cones import Block, spanned, triangle, unpacked
 
-# Smaller numbers, relative to the largest, count as zero.
+# Smaller multipliers, relative to the largest, count as zero.
 SMALL = 1e-6
 # Null vectors are made of multiples of 1/12 where they nearly are anyway: those of links are, and rounding ends.
 GRID, NEARLY = 12, 1e-5
@@ -46,9 +46,11 @@ class _Inexact(Exception):
     """A vector is on a curved boundary, at a place that is known up to rounding only."""
 
 
-def beyond(blocks: Sequence[Block], s: np.ndarray) -> tuple[sp.csr_array, tuple[Block, ...]] | None:
-    """Return the closure of 𝒦 + ℝs, the combinations of rows and their cones; None if rounding could change it."""
-    least = SMALL * float(abs(s).max(initial=0.0))
+def beyond(blocks: Sequence[Block], s: np.ndarray, least: float) -> tuple[sp.csr_array, tuple[Block, ...]] | None:
+    """Return the closure of 𝒦 + ℝs, the combinations of rows and their cones; None if rounding could change it.
+
+    What is at most ``least`` counts as zero.
+    """
     try:
         return _joined(blocks, len(s), [list(_beyond(block, s[block.rows], least)) for block in blocks])
     except _Inexact:

@@ -28,7 +28,7 @@ from .alternatives import Alternative, alternative
 from .conic_system import ConicSystem
 from .dual_faces import balanced
 from .exposed import within
-from .recession import misses
+from .recession import POINTS, misses
 from .search import Budget, dual_cones, search
 
 # At most so many combinations are used, one after another.
@@ -48,7 +48,7 @@ def facial_contradiction(system: ConicSystem, point: np.ndarray | None = None) -
 
     ``point`` may satisfy the constraints; only if it does so up to rounding, there is nothing to search for.
     """
-    if point is not None and misses(system, point, system.a) is not None:
+    if point is not None and misses(system, point, system.a, POINTS) is not None:
         return None
     total, back = np.zeros(len(system.a)), sp.eye_array(len(system.a), format="csr")
     for _ in range(MOST_STEPS):
@@ -70,7 +70,7 @@ def facial_contradiction(system: ConicSystem, point: np.ndarray | None = None) -
             assert found.multipliers is not None
             last = abs(back.T @ found.multipliers)
             return replace(found, multipliers=total + last / last.max())
-        if found.point is not None and misses(system, found.point, system.a) is not None:
+        if found.point is not None and misses(system, found.point, system.a, POINTS) is not None:
             return None
     return None
 

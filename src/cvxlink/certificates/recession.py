@@ -30,13 +30,18 @@ from .search import Budget, search
 
 # What rounding may leave of a cone that is not linear, relative to its size.
 ROUNDING = 1e-14
+# The same of the rows of a ray and of a point, relative to the terms that cancel in them.
+RAYS, POINTS = 1e-14, 1e-13
 # Entries of a direction that may be meant as zero, relative to the largest: where one of them is the root of another,
 # solvers leave half of the digits.
 SMALL = (1e-6, 1e-3)
-# A slope counts if it is this large, relative to its own terms: that is 10¹⁰ times what rounding may hide.
-FALLS = 1e-5
+# A slope counts if it is this large, relative to its own terms, and so many times what rounding may hide.
+FALLS, HIDDEN = 1e-5, 1e10
 # Directions whose rows all stay below this lead nowhere.
 NOWHERE = 1e-6
+# What grows along a direction whose largest entry is 1 must grow this fast: the objective may rise by what rounding
+# hides. When it is made exact, a share of the direction must be kept.
+GROWS, KEPT = 1e-3, 0.5
 # The tolerances of a second search.
 ROUGHLY = 1e-7
 # A curve has at most so many directions.
@@ -86,7 +91,7 @@ def falling_direction(system: ConicSystem, hint: np.ndarray | None = None) -> Ra
             if d is None:
                 return None
             steps.append(d)
-            reduced = beyond(level.blocks, _clean(level.M, d, level.a)[0])
+            reduced = beyond(level.blocks, _clean(level.M, d, level.a)[0], GROWS)
             if reduced is None:
                 return None
             picks, blocks = reduced
@@ -125,8 +130,8 @@ def _checked(level: ConicSystem, d: np.ndarray) -> Ray | None:
         return None
     for near in _exact_directions(level, d / size):
         slope = float(level.cost @ near)
-        off = misses(level, near, level.a)
-        if off is not None and slope < -FALLS * float(abs(level.cost) @ abs(near)):
+        off = misses(level, near, level.a, RAYS)
+        if off is not None and slope < -max(FALLS, HIDDEN * off) * float(abs(level.cost) @ abs(near)):
             return Ray(near, slope, max(off, UNIT))
     return None
 
@@ -154,7 +159,7 @@ def _level_direction(level: ConicSystem) -> np.ndarray | None:
         blocks=(*level.blocks, Block("nonnegative", slice(m, m + 1))),
     )
     for near in _exact_directions(with_cost, found.z / float(abs(found.z).max())):
-        if misses(with_cost, near, with_cost.a) is not None:
+        if abs(near).max() >= KEPT and misses(with_cost, near, with_cost.a) is not None:
             return near
     return None
 
@@ -172,13 +177,13 @@ def off_at_a_point(system: ConicSystem, needs_room: bool = False) -> float | Non
     If it needs room, it must be inside of all cones that are not linear.
     """
     origin = np.zeros(len(system.cost))
-    if not needs_room and misses(system, origin, system.a) is not None:
+    if not needs_room and misses(system, origin, system.a, POINTS) is not None:
         return UNIT
     z = _point_inside(system)
     if z is None:
         return None
     for near in (exact(system, z, system.a), z):
-        off = misses(system, near, system.a)
+        off = misses(system, near, system.a, POINTS)
         if off is not None and (not needs_room or _has_room(system, near)):
             return max(off, UNIT)
     return None
@@ -210,16 +215,19 @@ def _has_room(system: ConicSystem, z: np.ndarray) -> bool:
 # ---------------------------------------------------------------------- what holds up to rounding
 
 
-def misses(system: ConicSystem, z: np.ndarray, a: np.ndarray) -> float | None:
-    """Return what rounding leaves of rows that should vanish, relative to their terms; None if Mz + a is outside."""
-    s, off = _clean(system.M, z, a)
+def misses(system: ConicSystem, z: np.ndarray, a: np.ndarray, share: float = 0.0) -> float | None:
+    """Return what rounding leaves of rows that should vanish, relative to their terms; None if Mz + a is outside.
+
+    Rows vanish if no more is left of them than the rounding of their sum, or than ``share``.
+    """
+    s, off = _clean(system.M, z, a, share)
     return off if all(_holds(block, s[block.rows]) for block in system.blocks) else None
 
 
-def _clean(M: sp.csr_array, z: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, float]:
+def _clean(M: sp.csr_array, z: np.ndarray, a: np.ndarray, share: float = 0.0) -> tuple[np.ndarray, float]:
     """Return Mz + a with zeros where all terms cancel up to rounding, and what was left there, relative to them."""
     s, sizes = M @ z + a, abs(M) @ abs(z) + abs(a)
-    cancelled = abs(s) <= UNIT * (0.5 * np.diff(M.indptr) + 2) * sizes
+    cancelled = abs(s) <= np.maximum(share, UNIT * (0.5 * np.diff(M.indptr) + 2)) * sizes
     off = float((abs(s) / np.where(sizes > 0, sizes, 1.0))[cancelled].max(initial=0.0))
     return np.where(cancelled, 0.0, s), off
 
