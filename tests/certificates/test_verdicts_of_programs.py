@@ -229,3 +229,15 @@ def test_no_verdict_on_a_program_with_a_point_and_multipliers(make, seed):
     declaration = cl.wrap(make(np.random.default_rng(seed))).declaration
     for claimed in (INFEASIBLE, UNBOUNDED):
         assert proven_verdict(declaration, claimed) is None
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_random_inequalities_that_add_up_to_a_contradiction(seed):
+    """Aᵀy = 0 with y > 0, and Ax ≤ −0.1; the columns have different units, and the objective is not linear."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 12))
+    A, y = rng.standard_normal((2 * n, n)) * 10.0 ** rng.uniform(-2, 2, size=n), rng.random(2 * n)
+    A -= np.outer(np.ones(2 * n), A.T @ y / y.sum())
+    x = cp.Variable(n, name="x")
+    aim = [cp.Minimize(cp.sum_squares(x)), cp.Minimize(cp.norm1(x)), cp.Maximize(cp.sum(cp.sqrt(x + 5)))][seed % 3]
+    assert solved(cp.Problem(aim, [A @ x <= -0.1])).status is INFEASIBLE

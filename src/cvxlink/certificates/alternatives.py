@@ -29,6 +29,8 @@ ASTRONOMICAL = 1e10
 # How exactly a feasible point must satisfy the constraints, and how far away it may be, relative to their distance.
 FEASIBLE = 1e-6
 FARTHEST = 1e7
+# Unknowns of larger programs are not limited: it would take longer than the rest.
+LARGEST_LIMITED = 1000
 # An objective that limits nothing.
 ANY_VALUE = 1e300
 
@@ -129,7 +131,7 @@ def excluded(system: ConicSystem, w: np.ndarray) -> float:
         return 0.0
     free = float(np.linalg.norm(slopes))
     far = gain / free if free else np.inf
-    if system.form is None or far >= ASTRONOMICAL * system.distance:
+    if system.form is None or len(slopes) > LARGEST_LIMITED:
         return far
     sizes = intervals_of(system.form, ANY_VALUE).sizes / system.units
     limited = np.isfinite(sizes)

@@ -41,7 +41,7 @@ def balanced(system: ConicSystem, w: np.ndarray, is_sparse: bool = False) -> np.
 
 
 def _without_small_ones(system: ConicSystem, w: np.ndarray) -> np.ndarray:
-    """Return multipliers without inequalities and cones that hardly count."""
+    """Return multipliers without inequalities, cones and entries of cones that hardly count."""
     w, least = w.copy(), INACTIVE * float(abs(w).max(initial=0.0))
     for block in system.blocks:
         part = w[block.rows]
@@ -49,6 +49,10 @@ def _without_small_ones(system: ConicSystem, w: np.ndarray) -> np.ndarray:
             w[block.rows] = np.where(part > least, part, 0.0)
         elif block.kind != "zero" and abs(part).max() <= least:
             w[block.rows] = 0.0
+        elif block.kind == "second-order":
+            part = np.where(abs(part) > least, part, 0.0)
+            length = float(np.linalg.norm(part[1:]))
+            w[block.rows] = (length if part[0] - length <= least else part[0], *part[1:])
         elif block.kind == "exponential" and -part[0] <= least:
             w[block.rows] = (0.0, *np.where(part[1:] > least, part[1:], 0.0))
         elif block.kind == "power" and part[:2].min() <= least:
@@ -101,7 +105,8 @@ def _ways(block: Block, w: np.ndarray, least: float) -> np.ndarray:
         length = float(np.linalg.norm(w[1:]))
         if w[0] - length > INACTIVE * size or not length:
             return np.eye(len(w))
-        return np.vstack([w[1:] / length, np.eye(len(w) - 1)])
+        # Entries that are zero stay so: moved, they would change the length by their squares only.
+        return np.vstack([w[1:] / length, np.eye(len(w) - 1)])[:, w[1:] != 0]
     if block.kind == "exponential":
         return _of_exponential(w, size)
     return _of_power(w, block.alpha, size)

@@ -1,18 +1,18 @@
 r"""Proofs that a program has no feasible point, or no finite optimum.
 
-CVXPY writes a convex program as :math:`\min c^\top z,\ Mz + a \in \mathcal{K}` (see
-:mod:`cvxlink.programs.conic_form`; z are all its unknowns). A solver's word for "infeasible" or "unbounded" is not a
-proof. These are:
+A convex program is :math:`\min c^\top z,\ Mz + a \in \mathcal{K}` (see :mod:`cvxlink.reductions.standard_form`; z are
+all its unknowns). A solver's word for "infeasible" or "unbounded" is not a proof. These are:
 
 *No feasible point.* By Farkas, any :math:`w \in \mathcal{K}^*` with :math:`M^\top w = 0` and :math:`a^\top w < 0`:
 a feasible z would give :math:`0 \le w^\top(Mz + a) = a^\top w < 0`. Rounding leaves a small slope
 :math:`s = M^\top w`, and then no feasible z satisfies :math:`s^\top z < -a^\top w`. Where the constraints bound z,
 that is a proof without any proviso; elsewhere it excludes all points up to the size :math:`-a^\top w / \|s\|`, which
-must be astronomical to count.
+must be astronomical to count. Where points violate the constraints as little as one likes there is no such w, and
+several steps are needed (see :mod:`cvxlink.certificates.facial_contradiction`).
 
 *No finite optimum.* A feasible point, and a direction d with :math:`Md \in \mathcal{K}` and :math:`c^\top d < 0`:
-along it every point is feasible, and the objective falls without limit. Both hold up to rounding, row by row and
-relative to the size of the row.
+along it every point is feasible, and the objective falls without limit. Where it falls ever more slowly, a curve takes
+the place of the ray (see :mod:`cvxlink.certificates.recession`).
 """
 
 from __future__ import annotations
