@@ -38,7 +38,7 @@ from ..programs.declared import name_of_cone, semidefinite_variable
 from ..reductions.cones import Block, packed, triangle, unpacked
 from ..reductions.standard_form import StandardForm
 from .intervals import Intervals, intervals_of
-from .search import Budget, search
+from .search import Budget, dual_cones, search
 from .sublevel import strictly_inside
 
 # Programs with more unknowns or rows get no bound: finding one would take longer than solving them.
@@ -466,10 +466,10 @@ def _completed(
     balance = sp.hstack([-U[:, added].T, sp.csr_array((len(added), 1))])
     length = sp.csr_array(([1.0], ([0], [count])), shape=(1, count + 1))
     left = sp.hstack([-U[:, outer].T, sp.csr_array((len(outer), 1))])
-    into, offsets, blocks = _dual_cones(form, rows, len(added) + 1 + len(outer))
+    into, blocks = dual_cones(form.blocks, rows, len(known), len(added) + 1 + len(outer))
     cones = sp.hstack([into, sp.csr_array((into.shape[0], 1))])
     M = sp.csr_array(sp.vstack([balance, length, left, cones], format="csr"))
-    a = np.concatenate([slope[added], [0.0], slope[outer], offsets])
+    a = np.concatenate([slope[added], [0.0], slope[outer], np.zeros(into.shape[0])])
     start = len(added)
     first = [Block("zero", slice(0, start))] if start else []
     ball = Block("second-order", slice(start, start + 1 + len(outer)))
@@ -479,29 +479,6 @@ def _completed(
     w = base.copy()
     w[rows] = found.z[:count]
     return w
-
-
-def _dual_cones(form: StandardForm, rows: np.ndarray, start: int) -> tuple[sp.csr_array, np.ndarray, list[Block]]:
-    """Return the rows, offsets and cones that put multipliers of some rows into the dual cone."""
-    place = np.full(len(form.a), -1)
-    place[rows] = np.arange(len(rows))
-    every = sp.eye_array(len(rows), format="csr")
-    matrices, blocks = [], []
-    for block in form.blocks:
-        own = place[block.rows]
-        own = own[own >= 0]
-        if block.kind == "zero" or not len(own):
-            continue
-        part = sp.csr_array(every[own])
-        if block.kind == "exponential":  # (u, v, w) is in the dual if (u − v, −u, w) is in the cone
-            part = sp.csr_array([[1.0, -1, 0], [-1, 0, 0], [0, 0, 1]]) @ part
-        elif block.kind == "power":
-            part = sp.diags_array([1 / block.alpha, 1 / (1 - block.alpha), 1.0]) @ part
-        matrices.append(part)
-        blocks.append(Block(block.kind, slice(start, start + len(own)), block.order, block.alpha))
-        start += len(own)
-    into = sp.csr_array(sp.vstack(matrices, format="csr")) if matrices else sp.csr_array((0, len(rows)))
-    return into, np.zeros(into.shape[0]), blocks
 
 
 def polished(form: StandardForm, w: np.ndarray) -> np.ndarray:

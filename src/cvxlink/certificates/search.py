@@ -74,10 +74,36 @@ def search(
         settings.time_limit = budget.left
     P = sp.csc_matrix((len(cost), len(cost))) if squares is None else sp.csc_matrix(sp.diags_array(squares))
     # Scaled costs: the tolerances are absolute.
-    unit = max(float(abs(cost).max(initial=0.0)), 1e-300)
+    unit = float(abs(cost).max(initial=0.0)) or 1.0
     cones = clarabel_cones(blocks)
     solution = clarabel.DefaultSolver(P / unit, cost / unit, sp.csc_matrix(-M), a, cones, settings).solve()
     z, w = np.asarray(solution.x), unit * np.asarray(solution.z)
     if solution.status not in ANSWERS or not (np.isfinite(z).all() and np.isfinite(w).all()):
         return None
     return Found(z, w)
+
+
+def dual_cones(blocks: Sequence[Block], rows: np.ndarray, count: int, start: int) -> tuple[sp.csr_array, list[Block]]:
+    """Return the matrix and the cones that put multipliers of some of ``count`` rows into the dual cones.
+
+    Of a cone that is not linear, all rows or none are among them. The cones begin at the row ``start``.
+    """
+    place = np.full(count, -1)
+    place[rows] = np.arange(len(rows))
+    every = sp.eye_array(len(rows), format="csr")
+    matrices, duals = [], []
+    for block in blocks:
+        own = place[block.rows]
+        own = own[own >= 0]
+        if block.kind == "zero" or not len(own):
+            continue
+        part = sp.csr_array(every[own])
+        if block.kind == "exponential":  # (u, v, w) is in the dual if (u − v, −u, w) is in the cone
+            part = sp.csr_array([[1.0, -1, 0], [-1, 0, 0], [0, 0, 1]]) @ part
+        elif block.kind == "power":
+            part = sp.diags_array([1 / block.alpha, 1 / (1 - block.alpha), 1.0]) @ part
+        matrices.append(part)
+        duals.append(Block(block.kind, slice(start, start + len(own)), block.order, block.alpha))
+        start += len(own)
+    into = sp.csr_array(sp.vstack(matrices, format="csr")) if matrices else sp.csr_array((0, len(rows)))
+    return into, duals

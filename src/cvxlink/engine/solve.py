@@ -13,7 +13,7 @@ import numpy as np
 
 from ..certificates import Certificate, certify_program, measured
 from ..certificates.face import Face
-from ..certificates.verdicts import proven_unbounded, proven_verdict
+from ..certificates.verdicts import Hint, proven_unbounded, proven_verdict
 from ..errors import InaccurateWarning, InfeasibleProblem, InvalidInput, InvalidProblem, ReductionRefused, SolveFailed
 from ..numerics.checks import real_array
 from ..numerics.interruption import Interruptible
@@ -45,6 +45,8 @@ from .solution import Solution, Timings
 LEAST_PROOF = 1.0
 # An answer with a larger error is not an answer.
 HOPELESS = 0.5
+# An answer with a larger relative gap is looked at once more.
+DOUBTFUL = 1e-3
 # How much looser the tolerances are on a second try; the certificate says what was reached.
 LOOSER = 100.0
 # Outcomes without a point; a dual that is infeasible leaves open which of the other two it is.
@@ -185,15 +187,21 @@ def finished(
 
     began = perf_counter()
     certificate = None
+    is_lifted = any(step.lift is not None for step in plan.steps)
     if values and certify is False:
         certificate = measured(checked_program(problem), values)
     elif values:
         seconds = None if certify == "full" else max(attempt.compile_seconds + attempt.solve_seconds, LEAST_PROOF)
-        conic = None if any(step.lift is not None for step in plan.steps) else attempt.conic
+        conic = None if is_lifted else attempt.conic
         certificate = certify_program(checked_program(problem), values, duals, seconds, accuracy, conic)
         if by_form is not None and not _is_proven(certificate, accuracy):
             certificate = _with_bounds_of(by_form, certificate, seconds)
-    status, reason = _judged(problem, status, reason, certificate, accuracy, attempt.is_heuristic)
+    hint = Hint() if is_lifted else Hint(attempt.conic, attempt.direction)
+    status, reason = _judged(problem, status, reason, certificate, accuracy, attempt.is_heuristic, hint)
+    if certify is not False and _is_doubtful(status, certificate, attempt):
+        status, reason = _second_look(problem, status, reason, certificate)
+        if status in (Status.INFEASIBLE, Status.UNBOUNDED):
+            values, duals, certificate = {}, {}, None
     timings = Timings(
         reduce_seconds, attempt.compile_seconds, attempt.solve_seconds, lift_seconds, perf_counter() - began
     )
@@ -337,12 +345,13 @@ def _judged(
     certificate: Certificate | None,
     accuracy: float | None,
     is_heuristic: bool,
+    hint: Hint,
 ) -> tuple[Status, str]:
     """Return the status and its reason: the certificate decides, not the solver."""
     if certificate is None:
         if status in (Status.OPTIMAL, Status.INACCURATE):
             return Status.ERROR, f"{reason}, but without the multipliers from which the answer is computed"
-        return _verdict(problem, status, reason) if status in VERDICTS else (status, reason)
+        return _verdict(problem, status, reason, hint) if status in VERDICTS else (status, reason)
     wanted = DEFAULT_ACCURACY if accuracy is None else accuracy
     if _is_proven(certificate, accuracy):
         return Status.OPTIMAL, reason
@@ -363,7 +372,7 @@ def _judged(
     return status, f"{reason}; certified: {certificate.summary}"
 
 
-def _verdict(problem: Formulation, status: Status, reason: str) -> tuple[Status, str]:
+def _verdict(problem: Formulation, status: Status, reason: str, hint: Hint) -> tuple[Status, str]:
     """Return what is proven of a program that a solver found infeasible or unbounded."""
     known = refuted(problem, status)
     if known:
@@ -371,7 +380,7 @@ def _verdict(problem: Formulation, status: Status, reason: str) -> tuple[Status,
     program = checked_program(problem)
     if not program.convex:
         return Status.UNPROVEN, f"{reason}, which nothing proves"
-    proven = proven_verdict(program.declaration, status)
+    proven = proven_verdict(program.declaration, status, hint)
     if proven is not None:
         return proven[0], f"{reason}; {proven[1]}"
     with suppress(ReductionRefused):
@@ -380,6 +389,33 @@ def _verdict(problem: Formulation, status: Status, reason: str) -> tuple[Status,
         if words is not None:
             return Status.UNBOUNDED, f"{reason}; {words}"
     return Status.UNPROVEN, f"{reason}, which nothing proves"
+
+
+def _is_doubtful(status: Status, certificate: Certificate | None, attempt: Attempt) -> bool:
+    """Whether an outcome may hide that a program has no feasible point or no finite optimum.
+
+    Where the objective falls ever more slowly, or where points violate the constraints as little as one likes, solvers
+    end with a point far away, or give up.
+    """
+    if certificate is None:
+        return status is Status.ERROR and attempt.gave_up
+    if attempt.is_heuristic or status not in (Status.UNPROVEN, Status.INACCURATE, Status.ERROR):
+        return False
+    return not certificate.has_bound or not certificate.holds(DOUBTFUL, weigh_violations=False)
+
+
+def _second_look(
+    problem: Formulation, status: Status, reason: str, certificate: Certificate | None
+) -> tuple[Status, str]:
+    """Return a proven verdict on a program of which a solver found no good answer, or else what was known."""
+    if checked_program(problem).sizes.unknowns > LARGEST_DIRECT:
+        return status, reason
+    is_off = certificate is None or certificate.largest_violation > DEFAULT_ACCURACY
+    verdict, words = _verdict(problem, Status.INFEASIBLE if is_off else Status.UNBOUNDED, reason, Hint())
+    is_bounded = certificate is not None and certificate.has_bound and certificate.reach is None
+    if verdict is Status.INFEASIBLE or (verdict is Status.UNBOUNDED and not is_bounded):
+        return verdict, words
+    return status, reason
 
 
 def _maximises(program: Program) -> bool:

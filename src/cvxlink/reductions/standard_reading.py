@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from ..errors import ReductionRefused
 from ..model.declared import Declaration
 from ..numerics.matrices import as_dense
+from ..programs.declared import semidefinite_names
 from ..programs.declared_rows import DeclaredRows
 from .cones import KINDS, Block, triangle
 from .declared_faces import faces_of_variables
@@ -78,6 +79,7 @@ class _Piece:
     number: int = -1  # of the compiled constraint
     matrix: str = ""  # the name of the variable that is semidefinite
     replaces: int | None = None  # the id of the matrix inequality that it is instead of
+    domain: str = ""  # the name of the declared variable that requires it by itself
     offsets: np.ndarray | None = None
 
 
@@ -85,14 +87,19 @@ class Reading:
     """Compiled rows in the order in which CVXPY has them, and what makes sorted rows of them."""
 
     def __init__(
-        self, declaration: Declaration, most: int, inequalities: Mapping[tuple[str, int], InequalityFace] | None = None
+        self,
+        declaration: Declaration,
+        most: int,
+        inequalities: Mapping[tuple[str, int], InequalityFace] | None = None,
+        is_merged: bool = True,
     ) -> None:
         self.most = most
         self.inequalities = {
             declaration.constraints[key][k].id: face for (key, k), face in (inequalities or {}).items()
         }
         self.variables = declaration.variables
-        self.faces = faces_of_variables(declaration)
+        names = semidefinite_names(declaration)
+        self.faces = faces_of_variables(declaration) if is_merged else dict.fromkeys(names)
         self.compiled = DeclaredRows.of(declaration)
         added = (("", variable) for variable in self.compiled.compiled.added)
         self.named = [*self.variables.items(), *added]
@@ -122,6 +129,10 @@ class Reading:
         for piece, top in own:
             a[top : top + piece.picks.shape[0]] = piece.offsets
         columns = [slice(*ends) for ends in pairwise(self.ends)]
+        domains: dict[str, tuple[slice, ...]] = {}
+        for piece, block in zip(pieces, blocks, strict=True):
+            if piece.domain:
+                domains[piece.domain] = (*domains.get(piece.domain, ()), block.rows)
         return {
             "M": sp.csr_array(M),
             "a": a,
@@ -134,6 +145,7 @@ class Reading:
             "owners": self._owners(placed, tops[-1]),
             "shapes": {name: variable.shape for name, variable in self.variables.items()},
             "faces": {name: None if face is None else face.P for name, face in self.faces.items()},
+            "domains": domains,
             "replaced": {p.replaces: block for p, block in zip(pieces, blocks, strict=True) if p.replaces is not None},
         }
 
@@ -184,7 +196,8 @@ class Reading:
                 sign = -1.0 if attributes["NSD"] else 1.0
                 picks = Triples.picking(np.arange(size), size, sign * np.where(i == j, 1.0, np.sqrt(2)))
                 matrix = name if sign > 0 else ""
-                yield _Piece("semidefinite", picks, left, order, matrix=matrix, offsets=np.zeros(size))
+                domain = name if attributes["PSD"] or attributes["NSD"] else ""
+                yield _Piece("semidefinite", picks, left, order, matrix=matrix, offsets=np.zeros(size), domain=domain)
             for bound, way in zip(variable.get_bounds(), (1.0, -1.0), strict=True):
                 if np.isinf(bound).all():
                     continue
@@ -195,7 +208,7 @@ class Reading:
                     number, here = np.cumsum(is_used) - 1, is_used[D.rows]
                     count = int(is_used.sum())
                     picks = Triples(number[D.rows[here]], D.columns[here], way * D.numbers[here], (count, size))
-                    yield _Piece("nonnegative", picks, left, offsets=-way * limits[is_used])
+                    yield _Piece("nonnegative", picks, left, offsets=-way * limits[is_used], domain=name)
 
 
 def _on_face(inequality: InequalityFace, order: int, start: int, owner: int) -> Iterator[_Piece]:
