@@ -216,3 +216,47 @@ def test_an_upper_bound_holds_for_any_point_and_multiplier(multiplier, x, y):
     certificate = cl.certify(largest_product_on_a_disc(), {"x": np.array([x, y])}, {"disc": np.array([multiplier])})
     if certificate.upper_bound is not None:
         assert certificate.upper_bound >= -1e-9
+
+
+def test_directions_that_change_nothing_need_no_proviso():
+    """|x − y| + |x − y − 1| is at least 1, wherever the two are together."""
+    program = Program(
+        lambda: {"x": cp.Variable(), "y": cp.Variable()},
+        lambda x, y: cp.abs(x - y) + cp.abs(x - y - 1),
+    )
+    certificate = program.solve().certificate
+    assert certificate.reach is None and 1 - 1e-6 <= certificate.lower_bound <= 1 + 1e-12
+
+
+def test_a_limit_that_no_point_attains_is_a_bound():
+    """Σ log(1 + exp(−i x)) tends to zero."""
+    program = Program(lambda: {"x": cp.Variable()}, lambda x: cp.sum(cp.logistic(-np.arange(1.0, 4) * x)))
+    certificate = program.solve().certificate
+    assert -1e-6 <= certificate.lower_bound <= 0 <= certificate.upper_bound <= 1e-6
+
+
+def test_intervals_are_narrowed_where_rounding_spoils_a_bound():
+    """Costs of a million for an unknown of up to a million: what matters is that it must be small to be optimal."""
+    program = Program(
+        lambda: {"x": cp.Variable(2, bounds=[0, np.array([2.0, 1e6])])},
+        lambda x: np.array([1.0, 1e6]) @ x,
+        lambda x: {"least": cp.sum(x) >= 1},
+    )
+    certificate = program.solve().certificate
+    assert 1 - 1e-7 <= certificate.lower_bound <= 1 <= certificate.upper_bound <= 1 + 1e-6
+
+
+def test_a_matrix_that_is_symmetric_up_to_rounding_adds_no_equations():
+    """λ_min(QᵀWQ) for a weighted cycle and a basis Q of the complement of 1: all weights are equal."""
+    n = 6
+    Q = np.linalg.svd(np.ones((1, n)))[2][1:].T
+    B = np.eye(n) - np.roll(np.eye(n), 1, axis=1)
+    program = Program(
+        lambda: {"w": cp.Variable(n, nonneg=True)},
+        lambda w: -cp.lambda_min(Q.T @ B.T @ cp.diag(w) @ B @ Q),
+        lambda w: {"total": cp.sum(w) == 1},
+    )
+    optimum = -(2 - 2 * np.cos(2 * np.pi / n)) / n
+    certificate = program.solve().certificate
+    assert certificate.lower_bound - 1e-9 <= optimum <= certificate.upper_bound + 1e-9
+    assert certificate.upper_bound - certificate.lower_bound <= 1e-6

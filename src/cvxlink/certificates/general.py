@@ -61,6 +61,10 @@ LARGEST_POLISHED = 2000
 GOOD_ENOUGH = 0.01
 # Up to so many rows a search for what limits the variables costs little.
 SMALL = 500
+# A bound that rounding changes by this share is tried again with multipliers that are less accurate, and smaller.
+SPOILED, ROUGHLY = 1e-6, 1e-8
+# So often intervals are narrowed where rounding makes a bound poor.
+NARROWING = 3
 
 
 class Bound(NamedTuple):
@@ -112,6 +116,8 @@ def general_bound(
             found.try_way(lambda limits: bound_by_gradient(declaration, form, point, w, duals, limits, sign))
         if not found.is_good:
             found.consider(_completed(form, given, known, point, budget), "the multipliers")
+    if not found.is_good and limits.is_closed:
+        found.narrow(intervals_of(form, worst, NARROWING))
     if is_small and found.is_open:
         found.polish()  # takes less time than a search
     if not limits.is_closed and not (found.is_good and (not found.is_open or not is_small)):
@@ -123,6 +129,12 @@ def general_bound(
         anew = search(form.cost, form.M, form.a, form.blocks, budget)
         if anew is not None:
             found.consider(anew.w, "the dual program, solved anew")
+    if found.is_spoiled_by_rounding:
+        rough = search(form.cost, form.M, form.a, form.blocks, budget, tolerance=ROUGHLY)
+        if rough is not None:
+            found.consider(rough.w, "the dual program, solved anew")
+    if not found.is_good:
+        found.without_multipliers(GOOD_ENOUGH * budget.accuracy)
     if found.best is None:
         raise ReductionRefused(missing or "no multipliers were found in the time that the proof may take")
     if found.best.open > 0:
@@ -208,10 +220,22 @@ class _Candidates:
             name: min(trace, float(np.sqrt(self.form.matrices[name].order)) * norm)
             for name, trace in self.limits.traces.items()
         }
-        self.norm, self.limits, self.best = norm, Intervals(low, high, traces), None
+        self.norm = norm
+        self.narrow(Intervals(low, high, traces))
+
+    def narrow(self, limits: Intervals) -> None:
+        """Use other intervals."""
+        self.limits, self.best = limits, None
         known, self.ways = self.ways, []
         for way in known:
             self.try_way(way)
+
+    def without_multipliers(self, enough: float) -> None:
+        """Use the intervals alone, if that is enough: where the optimum is a limit that no point attains, it can be."""
+        below = bound_at(self.form, np.zeros(len(self.form.a)), self.limits, "what limits the variables")
+        is_better = self.best is None or self.best.open > 0 or self.best.value < below.value
+        if is_better and below.open == 0 and self.answer - below.value <= enough * self._unit:
+            self.best = below
 
     @property
     def is_good(self) -> bool:
@@ -220,8 +244,17 @@ class _Candidates:
             return False
         if self.best.open > 0 and not self.best.is_balanced:
             return False
-        unit = min(1.0, float(abs(self.form.cost).max(initial=0.0))) + abs(self.answer)
-        return abs(self.answer - self.best.value) + REACH * self.best.open <= self.wanted * unit
+        return abs(self.answer - self.best.value) + REACH * self.best.open <= self.wanted * self._unit
+
+    @property
+    def is_spoiled_by_rounding(self) -> bool:
+        """Whether rounding is why the bound is poor: multipliers that grow without end as they approach the optimum."""
+        return not self.is_good and self.best is not None and self.best.rounding > SPOILED * self._unit
+
+    @property
+    def _unit(self) -> float:
+        """The size of the objective."""
+        return min(1.0, float(abs(self.form.cost).max(initial=0.0))) + abs(self.answer)
 
     @property
     def is_open(self) -> bool:
@@ -243,11 +276,15 @@ def bound_at(form: StandardForm, w: np.ndarray, limits: Intervals, origin: str =
     w = form.into_dual(w)
     for block in form.matrices.values():
         w[block.rows] = 0.0  # what these would add is found from the least eigenvalue of the slope
-    share = gamma(2 * len(w) + 8)
+    # Rounding is in proportion to the number of terms, and to the order of the matrices that were projected.
+    order = max((block.order for block in form.blocks), default=0)
+    counts = np.bincount(form.M.indices, minlength=len(form.cost))
+    share = np.array([gamma(2 * (int(count) + order) + 8) for count in range(int(counts.max(initial=0)) + 1)])[counts]
     slope = form.cost - form.M.T @ w
     sizes = abs(form.cost) + abs(form.M).T @ abs(w)
     total = form.constant - float(form.a @ w)
-    rounding = share * (abs(form.constant) + float(abs(form.a) @ abs(w)))
+    offsets = gamma(2 * (int(np.count_nonzero(form.a)) + order) + 8)
+    rounding = offsets * (abs(form.constant) + float(abs(form.a) @ abs(w)))
     return lowest(form, total, slope, sizes, limits, Below(0.0, 0.0, rounding, origin), share)
 
 
@@ -258,11 +295,11 @@ def lowest(
     sizes: np.ndarray,
     limits: Intervals,
     known: Below,
-    share: float,
+    share: float | np.ndarray,
 ) -> Below:
     """Return the least value of an affine function of z where z is limited.
 
-    ``sizes`` are those of the terms that cancel in the slopes, and ``share`` the part of them that may be rounding;
+    ``sizes`` are those of the terms that cancel in the slopes, and ``share`` the parts of them that may be rounding;
     ``known`` has the origin of the function and the rounding of its offset.
     """
     rough, rounding = share * sizes, known.rounding

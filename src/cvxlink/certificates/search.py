@@ -19,18 +19,35 @@ LEAST_SECONDS = 1e-3
 ANSWERS = (clarabel.SolverStatus.Solved, clarabel.SolverStatus.AlmostSolved, clarabel.SolverStatus.InsufficientProgress)
 
 
+class Attained(NamedTuple):
+    """The value of an exactly feasible point, or None and what is missing; ``has_room`` is False for a certain kind.
+
+    Where no point is strictly inside the constraints, the least violation can be worth anything. ``point`` is then the
+    best one on the faces of the cones, if that was computed.
+    """
+
+    value: float | None
+    missing: str = ""
+    has_room: bool = True
+    point: dict[str, np.ndarray] | None = None
+
+
 class Budget:
     """The seconds that searches for a proof may take, and the accuracy that it is for.
 
-    Without a number they may take as long as they need. ``conic`` are multipliers that a search would look for, if they
-    are known already.
+    Without a number they may take as long as they need. ``conic`` are multipliers that a search would look for, and
+    ``reached`` a feasible point, if they are known already.
     """
 
     def __init__(
-        self, seconds: float | None = None, accuracy: float = DEFAULT_ACCURACY, conic: np.ndarray | None = None
+        self,
+        seconds: float | None = None,
+        accuracy: float = DEFAULT_ACCURACY,
+        conic: np.ndarray | None = None,
+        reached: Attained | None = None,
     ) -> None:
         self.ends = np.inf if seconds is None else perf_counter() + seconds
-        self.accuracy, self.conic = accuracy, conic
+        self.accuracy, self.conic, self.reached = accuracy, conic, reached
 
     @property
     def is_unlimited(self) -> bool:

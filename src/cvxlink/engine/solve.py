@@ -38,6 +38,7 @@ from .learnt_kernel import LearntKernel
 from .limited import SHARE_KEPT, Unwatched, Watch, solved_within_limits
 from .options import Options
 from .plan import FromEquivalent, Plan, make_plan, warm_routes
+from .repair import WORDS, repaired
 from .solution import Solution, Timings
 
 # Searches for a proof may take this many seconds even if compiling and solving took less: on small programs they take
@@ -107,7 +108,8 @@ def solved(problem: Formulation, options: Options, watch: Watch | None = None) -
     else:
         attempt, told = _by_solver(plan, options, _left_of(limits, reduce_seconds))
     watch.certifies()
-    return finished(plan, attempt, options.accuracy, told, reduce_seconds, strict=False, certify=options.certify)
+    is_free = options.solver is None and options.route is None
+    return finished(plan, attempt, options.accuracy, told, reduce_seconds, False, options.certify, may_repair=is_free)
 
 
 def _by_route(route: Route, data: Any, settings: Settings, limits: Limits, isolated: bool) -> Attempt:
@@ -178,30 +180,42 @@ def finished(
     reduce_seconds: float = 0.0,
     strict: bool = True,
     certify: str | bool = "full",
+    may_repair: bool = False,
 ) -> Solution:
-    """Lift what a solver or route returned, certify it, and decide the status."""
+    """Lift what a solver or route returned, certify it, and decide the status.
+
+    Where the user did not choose the solver, an answer of a small program that is not accurate may be replaced by one
+    that is.
+    """
     problem = plan.problem
     began = perf_counter()
     status, reason, values, duals, by_form = _lifted(plan, attempt)
     lift_seconds = perf_counter() - began
 
     began = perf_counter()
-    certificate = None
+    certificate, program = None, checked_program(problem)
+    seconds = None if certify == "full" else max(attempt.compile_seconds + attempt.solve_seconds, LEAST_PROOF)
     is_lifted = any(step.lift is not None for step in plan.steps)
+    conic = None if is_lifted else attempt.conic
     if values and certify is False:
-        certificate = measured(checked_program(problem), values)
+        certificate = measured(program, values)
     elif values:
-        seconds = None if certify == "full" else max(attempt.compile_seconds + attempt.solve_seconds, LEAST_PROOF)
-        conic = None if is_lifted else attempt.conic
-        certificate = certify_program(checked_program(problem), values, duals, seconds, accuracy, conic)
+        certificate = certify_program(program, values, duals, seconds, accuracy, conic)
         if by_form is not None and not _is_proven(certificate, accuracy):
             certificate = _with_bounds_of(by_form, certificate, seconds)
     hint = Hint() if is_lifted else Hint(attempt.conic, attempt.direction)
-    status, reason = _judged(problem, status, reason, certificate, accuracy, attempt.is_heuristic, hint)
-    if certify is not False and _is_doubtful(status, certificate, attempt):
-        status, reason = _second_look(problem, status, reason, certificate)
-        if status in (Status.INFEASIBLE, Status.UNBOUNDED):
+    ended, why = _judged(problem, status, reason, certificate, accuracy, attempt.is_heuristic, hint)
+    if certify is not False and _is_doubtful(ended, certificate, attempt):
+        ended, why = _second_look(problem, ended, why, certificate)
+        if ended in (Status.INFEASIBLE, Status.UNBOUNDED):
             values, duals, certificate = {}, {}, None
+    if may_repair and certify is not False and (values or ended in (Status.ERROR, Status.UNPROVEN)):
+        better = repaired(
+            program, values, duals, certificate, lambda c: _is_proven(c, accuracy), seconds, accuracy, conic
+        )
+        if better is not None:
+            values, certificate, ended, why = *better, Status.OPTIMAL, f"{reason}; {WORDS}"
+    status, reason = ended, why
     timings = Timings(
         reduce_seconds, attempt.compile_seconds, attempt.solve_seconds, lift_seconds, perf_counter() - began
     )

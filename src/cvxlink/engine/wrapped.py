@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -196,7 +197,9 @@ class Wrapped(Problem):
             answer = self._without_a_point(solution.status)
         else:
             return
-        self.source.unpack(answer)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # of CVXPY, about its own way to read sparse variables
+            self.source.unpack(answer)
 
     def _without_a_point(self, status: Status) -> AnswerOfCVXPY:
         """Return how CVXPY says that there is no answer."""

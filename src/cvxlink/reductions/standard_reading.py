@@ -20,6 +20,9 @@ from .cones import KINDS, Block, triangle
 from .declared_faces import faces_of_variables
 from .matrix_inequalities import InequalityFace
 
+# Equations with smaller coefficients, relative to the largest of all, are rounding errors.
+NOISE = 2e-15
+
 
 class Triples(NamedTuple):
     """A sparse matrix as places and numbers; with many small ones this takes less time than SciPy's classes."""
@@ -55,6 +58,24 @@ class Triples(NamedTuple):
         """Return the entries of a matrix."""
         entries = sp.coo_array(matrix)
         return cls(entries.row, entries.col, entries.data, entries.shape)
+
+
+def _without_noise(M: sp.csr_array, a: np.ndarray, count: int) -> tuple[sp.csr_array, np.ndarray]:
+    """Return rows without those of the first ``count``, which are equations, that are zero up to rounding.
+
+    CVXPY adds A = Aᵀ where it does not see that A is symmetric, and substitution leaves equations between nothing:
+    their coefficients are what rounding leaves of others that cancel. As equations they would mean something.
+    """
+    sizes = abs(M[:count])
+    most = sizes.max(axis=1).toarray().ravel() if sizes.nnz else np.zeros(count)
+    unit = float(abs(M).max()) if M.nnz else 0.0
+    is_noise = (most <= NOISE * unit) & (abs(a[:count]) <= NOISE * unit)
+    if not (is_noise & (np.diff(sizes.indptr) > 0)).any():
+        return M, a
+    kept = np.append(~is_noise, np.ones(M.shape[0] - count, dtype=bool)).astype(float)
+    clean = sp.csr_array(sp.diags_array(kept) @ M)
+    clean.eliminate_zeros()
+    return clean, a * kept
 
 
 def _put_together(parts: Iterable[tuple[Triples, int, int]], shape: tuple[int, int]) -> sp.csr_array:
@@ -123,6 +144,9 @@ class Reading:
             (tops[-1], rows.shape[0]),
         )
         M, a = sorts @ rows, sorts @ self.compiled.offsets
+        if pieces and pieces[0].kind == "zero":
+            count = sum(piece.picks.shape[0] for piece in pieces if piece.kind == "zero")
+            M, a = _without_noise(sp.csr_array(M), a, count)
         own = [(piece, top) for piece, top in placed if piece.offsets is not None]
         if own:
             M = M + _put_together(((piece.picks, top, piece.start) for piece, top in own), M.shape)
