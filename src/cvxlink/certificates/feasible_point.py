@@ -26,7 +26,7 @@ from ..programs.declared import semidefinite_variable
 from ..reductions.cones import Block, triangle
 from ..reductions.standard_form import StandardForm
 from .evaluation import value_of
-from .faces_by_search import Faces, best_point, faces_of, has_small_faces
+from .faces_by_search import Faces, best_point, faces_of, has_small_faces, scales_of
 from .search import Attained, Budget, Found, search
 from .violations import violation_of
 
@@ -85,11 +85,11 @@ def attained_value(
     if not has_small_faces(form):
         inner, tight = _inner_point(form, z, budget)
         return _mixed(declaration, form, z, rows, duals, inner, tight)
-    found = _roomiest(form, z, np.zeros(0, dtype=int), budget)
-    if found is None:
-        return Attained(None, _words(declaration, form, np.zeros(0, dtype=int)))
-    has_room = found.z[-1] > NO_ROOM
-    inner, tight = (found.z[:-1], np.zeros(0, dtype=int)) if has_room else (None, np.flatnonzero(abs(found.w) > TIGHT))
+    found, tight = _roomiest(form, z, np.zeros(0, dtype=int), budget), np.zeros(0, dtype=int)
+    has_room = found is None or found.z[-1] > NO_ROOM
+    inner = found.z[:-1] if found is not None and has_room else None
+    if found is not None and not has_room:
+        tight = np.flatnonzero(abs(found.w) > TIGHT)
     reached = _mixed(declaration, form, z, rows, duals, inner, tight)
     if reached.value is not None and not reached.missing:
         return reached
@@ -115,8 +115,12 @@ def best_on_faces(
 
     ``known`` is the roomiest point of the form, if that has no room.
     """
-    faces = faces_of(form, form.unknowns(point), budget, known) if has_small_faces(form) else None
-    return None if faces is None else _on_faces(declaration, faces, budget)
+    for scale in scales_of(form) if has_small_faces(form) else ():
+        faces = faces_of(form, form.unknowns(point), budget, known, scale)
+        found = None if faces is None else _on_faces(declaration, faces, budget)
+        if found is not None:
+            return found
+    return None
 
 
 def _mixed(
@@ -155,6 +159,7 @@ def _on_faces(declaration: Declaration, faces: Faces, budget: Budget) -> Attaine
     best = inner if best is None else best
     share = _least_share(lambda share: faces.holds((1 - share) * best + share * inner))
     z = faces.at((1 - share) * best + share * inner)
+    z *= faces.scale
     point, sign = faces.form.point(z), -1.0 if isinstance(declaration.objective, cp.Maximize) else 1.0
     for name, entries in point.items():
         declaration.variables[name].save_value(entries)
