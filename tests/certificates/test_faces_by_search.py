@@ -76,3 +76,46 @@ def test_nearly_touching_balls_are_not_taken_for_touching_ones():
         lowest = -np.sqrt(2 * room - room**2)
         certificate = cl.wrap(cp.Problem(cp.Minimize(x[1]), [cp.norm(x) <= 1, x[0] >= 1 - room])).solve().certificate
         assert certificate.lower_bound - 1e-7 <= lowest <= certificate.upper_bound + 1e-7
+
+
+@pytest.mark.parametrize("missed", [1e-7, 1e-9, 1e-10])
+def test_what_is_infeasible_by_a_little_has_no_feasible_point(missed):
+    unit, corners = [K >> 0, cp.diag(K) == 1], [K[0, 2] <= -0.5, K[1, 2] <= -0.5]
+    for cost, constraints in (
+        (x[1], [cp.norm(x) <= 1, x[0] >= 1 + missed]),
+        (x[1], [x >= 1, cp.sum(x) <= 2 - missed]),
+        (x[0], [cp.exp(x[0]) <= x[1], x[1] <= 1 - missed + x[0]]),
+        (K[0, 1], [*unit, *corners, K[0, 1] <= -0.5 - missed]),
+        (K[0, 1], [*unit, cp.sum(K) >= 9 + missed]),
+    ):
+        solution = cl.wrap(cp.Problem(cp.Minimize(cost), constraints)).solve(strict=False)
+        assert solution.status is not cl.Status.OPTIMAL
+        assert solution.certificate is None or solution.certificate.upper_bound is None
+
+
+@pytest.mark.parametrize("unit", [1e-4, 1.0, 1e6])
+def test_distances_in_any_unit(unit):
+    """All distances of six points in the plane are known: G is their centred Gram matrix, of rank two."""
+    random = np.random.default_rng(3)
+    P = 2 * random.normal(size=(3, 2))[np.arange(6) % 3] + random.normal(size=(6, 2)) / 2
+    P -= P.mean(axis=0)
+    i, j = np.triu_indices(6, 1)
+    G = cp.Variable((6, 6), symmetric=True)
+    told = cp.diag(G)[i] + cp.diag(G)[j] - 2 * G[i, j] == unit * np.sum((P[i] - P[j]) ** 2, axis=1)
+    solution = cl.wrap(cp.Problem(cp.Minimize(cp.trace(G)), [G >> 0, cp.sum(G, axis=0) == 0, told])).solve()
+    optimum, certificate = unit * float(np.sum(P**2)), solution.certificate
+    assert solution.value == pytest.approx(optimum, rel=1e-6)
+    assert certificate.lower_bound <= optimum * (1 + 1e-6) and certificate.upper_bound >= optimum * (1 - 1e-6)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_shares_that_must_be_zero(seed):
+    """Min cᵀx + Σ x log(x/p) − x + p over shares of which some add up to zero: −log of the sum of p exp(−c)."""
+    random = np.random.default_rng(seed)
+    p, c, is_zero = random.random(5), random.normal(size=5), random.random(5) < 0.4
+    p, shares = p / p.sum(), cp.Variable(5)
+    told = [cp.sum(shares) == 1, shares >= 0, cp.sum(shares[np.flatnonzero(is_zero)]) <= 0]
+    solution = cl.wrap(cp.Problem(cp.Minimize(c @ shares + cp.sum(cp.kl_div(shares, p))), told)).solve()
+    optimum = -np.log(np.sum((p * np.exp(-c))[~is_zero]))
+    assert solution.value == pytest.approx(optimum, abs=1e-6)
+    assert solution.certificate.lower_bound - 1e-6 <= optimum <= solution.certificate.upper_bound + 1e-6

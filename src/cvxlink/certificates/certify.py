@@ -116,14 +116,12 @@ def _certified(
     certificate = certify_linear_sdp(sdp, kept, duals, _objective(declaration), found.absolute, found.relative)
     if sdp.n > LARGEST_SEARCHED:
         return certificate
-    if certificate.bound is None:
+    if certificate.bound is None and all(rows.name in duals for rows in sdp.rows):
         general = _certify_declared(program, values, duals, budget)
         return certificate if general.bound is None else general
-    return (
-        certificate
-        if certificate.attained is not None
-        else _with_feasible_point(certificate, declaration, point, budget)
-    )
+    if certificate.attained is None and certificate.bound is not None:
+        return _with_feasible_point(certificate, declaration, point, budget)
+    return certificate
 
 
 def _with_feasible_point(

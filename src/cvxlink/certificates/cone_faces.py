@@ -14,8 +14,8 @@ import numpy as np
 
 from ..reductions.cones import Block, packed, triangle, unpacked
 
-# Multipliers smaller than this mark nothing.
-MARKED = 1e-6
+# Multipliers smaller than this mark nothing; those of the search are off by the weight that it gives to nearness.
+MARKED = 1e-5
 
 
 def interior_of(block: Block, sizes: np.ndarray) -> np.ndarray:
@@ -59,6 +59,8 @@ def parts_of_face(block: Block, s: np.ndarray, w: np.ndarray) -> Iterator[tuple[
         ray = _ray(block, s)
         yield "zero", np.linalg.svd(ray[None])[2][1:], 0
         yield "nonnegative", ray[None], 0
+    elif not (w[1:] > np.maximum(MARKED, s[1:])).any() and not (w[:2] > np.maximum(MARKED, s[:2])).any():
+        yield block.kind, None, block.order
     elif block.kind == "exponential":  # y = 0, so that −x and z are not negative
         yield "zero", every[[1, 2] if w[2] > max(MARKED, s[2]) else [1]], 0
         yield "nonnegative", (-every[[0]] if w[2] > max(MARKED, s[2]) else np.array([[-1.0, 0, 0], [0, 0, 1]])), 0

@@ -42,6 +42,8 @@ CANCELLED = 1e-12
 EXACTLY = 1e-13
 # An answer that is zero has no unit.
 LEAST_UNIT = 1e-6
+# Programs with larger offsets are also scaled.
+LARGE = 1e3
 # How strongly the roomiest point is drawn towards the answer.
 NEARNESS = 1e-6
 NEWTON_STEPS, MOST_IN_NEWTON = 6, 900
@@ -60,6 +62,7 @@ class Faces:
     y: np.ndarray | None = None
     is_smaller: bool = False  # whether they are not the whole cones
     is_curved: bool = False  # whether cones other than inequalities have faces
+    scale: float = 1.0  # by which the points of the form are to be multiplied
 
     @classmethod
     def of(
@@ -150,11 +153,21 @@ def has_small_faces(form: StandardForm) -> bool:
     return form.M.shape[1] <= MOST_UNKNOWNS and form.M.shape[0] <= MOST_ROWS
 
 
-def faces_of(form: StandardForm, z: np.ndarray, budget: Budget, known: Found | None = None) -> Faces | None:
+def scales_of(form: StandardForm) -> tuple[float, ...]:
+    """Return the scales that are worth trying: a search has absolute tolerances."""
+    largest = float(abs(form.a).max(initial=0.0))
+    return (1.0, largest) if largest > LARGE else (1.0,)
+
+
+def faces_of(
+    form: StandardForm, z: np.ndarray, budget: Budget, known: Found | None = None, scale: float = 1.0
+) -> Faces | None:
     """Return the faces of the cones that contain all feasible points, with a point that has room; None if not found.
 
-    ``known`` is the roomiest point of the form, followed by its room, and its multipliers.
+    ``known`` is the roomiest point of the form, followed by its room, and its multipliers. All points are divided by
+    the scale: cones stay as they are if everything in them is scaled.
     """
+    form, z = replace(form, a=form.a / scale), z / scale
     every = sp.eye_array(len(form.a), format="csr")
     free = np.flatnonzero(form.is_free)
     kept = [block for block in form.blocks if block.kind != "zero"]
@@ -165,10 +178,10 @@ def faces_of(form: StandardForm, z: np.ndarray, budget: Budget, known: Found | N
         if faces is None:
             return None
         if not faces.blocks:
-            return replace(faces, y=np.zeros(faces.ways.shape[1]))
+            return replace(faces, y=np.zeros(faces.ways.shape[1]), scale=scale)
         found: _Found | None
         if number == 0 and known is not None:
-            found = _Found(faces.ways.T @ (known.z[:-1] - faces.origin), float(known.z[-1]), known.w[rows])
+            found = _Found(faces.ways.T @ (known.z[:-1] / scale - faces.origin), float(known.z[-1]), known.w[rows])
         else:
             found = _roomiest(faces, z, budget, NEARNESS)
         if found is None or (found.room > NO_ROOM and not faces.holds(found.y)):
@@ -176,10 +189,10 @@ def faces_of(form: StandardForm, z: np.ndarray, budget: Budget, known: Found | N
         if found is None:
             return None
         if found.room > NO_ROOM:
-            return replace(faces, y=found.y)
+            return replace(faces, y=found.y, scale=scale)
         smaller = _smaller(faces, _refined(faces, found))
         if smaller is None and found.room > LEAST_ROOM and faces.holds(found.y):
-            return replace(faces, y=found.y)
+            return replace(faces, y=found.y, scale=scale)
         faces = smaller
     return None
 

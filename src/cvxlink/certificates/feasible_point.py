@@ -27,7 +27,7 @@ from ..programs.declared import semidefinite_variable
 from ..reductions.cones import Block, triangle
 from ..reductions.standard_form import StandardForm
 from .evaluation import value_of
-from .faces_by_search import Faces, best_point, faces_of, has_small_faces
+from .faces_by_search import Faces, best_point, faces_of, has_small_faces, scales_of
 from .search import TOLERANCE, Attained, Budget, Found, search
 from .violations import domains_of, holds_exactly, violation_of
 
@@ -93,11 +93,11 @@ def attained_value(
             return reached
     if not has_small_faces(form):
         return _mixed(checker, z, rows, *_inner_point(form, z, budget))
-    found = _roomiest(form, z, none, budget)
-    if found is None:
-        return Attained(None, _words(declaration, form, none))
-    has_room = found.z[-1] > NO_ROOM
-    inner, tight = (found.z[:-1], none) if has_room else (None, np.flatnonzero(abs(found.w) > TIGHT))
+    found, tight = _roomiest(form, z, none, budget), none
+    has_room = found is None or found.z[-1] > NO_ROOM
+    inner = found.z[:-1] if found is not None and has_room else None
+    if found is not None and not has_room:
+        tight = np.flatnonzero(abs(found.w) > TIGHT)
     reached = _mixed(checker, z, rows, inner, tight)
     if reached.value is not None and not reached.missing:
         return reached
@@ -123,8 +123,12 @@ def best_on_faces(
 
     ``known`` is the roomiest point of the form, if that has no room.
     """
-    faces = faces_of(form, form.unknowns(point), budget, known) if has_small_faces(form) else None
-    return None if faces is None else _on_faces(declaration, faces, budget)
+    for scale in scales_of(form) if has_small_faces(form) else ():
+        faces = faces_of(form, form.unknowns(point), budget, known, scale)
+        found = None if faces is None else _on_faces(declaration, faces, budget)
+        if found is not None:
+            return found
+    return None
 
 
 def _mixed(checker: _Checker, z: np.ndarray, rows: np.ndarray, inner: np.ndarray | None, tight: np.ndarray) -> Attained:
@@ -156,6 +160,7 @@ def _on_faces(declaration: Declaration, faces: Faces, budget: Budget) -> Attaine
     best = inner if best is None else best
     share = _least_share(lambda share: faces.holds((1 - share) * best + share * inner))
     z = faces.at((1 - share) * best + share * inner)
+    z *= faces.scale
     point, sign = faces.form.point(z), -1.0 if isinstance(declaration.objective, cp.Maximize) else 1.0
     for name, entries in point.items():
         declaration.variables[name].save_value(entries)

@@ -209,7 +209,9 @@ def finished(
         ended, why = _second_look(problem, ended, why, certificate)
         if ended in (Status.INFEASIBLE, Status.UNBOUNDED):
             values, duals, certificate = {}, {}, None
-    if may_repair and certify is not False and (values or ended in (Status.ERROR, Status.UNPROVEN)):
+    # An equivalent form that led to a wrong answer should be seen.
+    may_repair &= by_form is None and certify is not False
+    if may_repair and (values or ended in (Status.ERROR, Status.UNPROVEN)):
         better = repaired(
             program, values, duals, certificate, lambda c: _is_proven(c, accuracy), seconds, accuracy, conic
         )
