@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from textwrap import wrap
@@ -18,7 +18,7 @@ from ..errors import InvalidInput, InvalidProblem
 from ..numerics.arguments import as_mapping, shown
 from ..numerics.checks import real_array
 from ..numerics.matrices import Arrays
-from . import typesetting
+from . import attributes, typesetting
 from . import typesetting as mathematics
 from .about import About
 from .expressions import as_expression
@@ -109,7 +109,7 @@ class Sizes:
     exponential: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        parts = [f"{self.unknowns} unknowns"]
+        parts = [f"{self.unknowns} unknown{'s' if self.unknowns != 1 else ''}"]
         if self.equations:
             parts.append(f"{self.equations} equation{'s' if self.equations > 1 else ''}")
         if self.inequalities:
@@ -184,6 +184,14 @@ class Declaration:
         """Return the same as LaTeX."""
         return r",\quad ".join(mathematics.tex(term, self.variables) for term in terms)
 
+    def said_of_variables(self, written: Callable[[str, cp.Variable, bool], list[str]]) -> dict[str, list[str]]:
+        """Return what variables are declared to be, by name, where that is anything; ``written`` writes one."""
+        parts = [part for term in (self.objective, *self.terms) for part in parts_of(term)]
+        matrices = [part for part in parts if isinstance(part, cp.constraints.PSD | cp.log_det)]
+        ids = {variable.id for part in matrices for variable in part.variables()}
+        found = {name: written(name, v, v.id in ids) for name, v in self.variables.items()}
+        return {name: statements for name, statements in found.items() if statements}
+
     @cached_property
     def sizes(self) -> Sizes:
         """Count unknowns, equations, inequalities and cones."""
@@ -191,11 +199,9 @@ class Declaration:
         psd, other = [], []
         equations = inequalities = 0
         for variable in self.variables.values():
-            order = variable.shape[0] if variable.ndim == 2 else 0
-            symmetric = order > 1 and variable.is_symmetric()
-            unknowns += order * (order + 1) // 2 if symmetric else variable.size
+            unknowns += attributes.unknowns_of(variable)
             if variable.attributes["PSD"] or variable.attributes["NSD"]:
-                psd.append(order)
+                psd.append(variable.shape[0])
         for term in self.terms:
             if isinstance(term, cp.constraints.PSD):
                 psd.append(term.shape[-1])
@@ -297,6 +303,8 @@ class Declared(ABC):
         rows = [(verb, written("objective", [declaration.objective]), "")]
         for name, group in declaration.constraints.items():
             rows.append(("" if len(rows) > 1 else "subject to", written(name, group), name))
+        for name, statements in declaration.said_of_variables(attributes.worded).items():
+            rows.append(("" if len(rows) > 1 else "subject to", ",  ".join(statements), f"(as {name} is declared)"))
         width = max(len(text) for _, text, name in rows if name) if len(rows) > 1 else 0
         lines = [self._title()]
         lines += [f"  {head:<11} {text:<{width}}   {name}".rstrip() for head, text, name in rows]
@@ -321,6 +329,9 @@ class Declared(ABC):
         head = r"\text{s.t.} \quad"
         for name, group in declaration.constraints.items():
             lines.append(f"{head} & {written(name, group)}")
+            head = ""
+        for statements in declaration.said_of_variables(attributes.tex).values():
+            lines.append(head + " & " + r",\quad ".join(statements))
             head = ""
         return "$$\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}$$"
 
