@@ -64,7 +64,7 @@ class Prepared:
 
     __repr__ = __str__
 
-    def solve(self, strict: bool = True, verbose: bool = False, **changes: Any) -> Solution:
+    def solve(self, /, strict: bool = True, verbose: bool = False, **changes: Any) -> Solution:
         """Solve with other values for fields of the problem; fields that are not given keep their original values."""
         strict, verbose = as_flag(strict, "strict"), as_flag(verbose, "verbose")
         for field in changes:

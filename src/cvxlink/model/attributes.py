@@ -1,4 +1,4 @@
-"""What variables are declared to be, with ``nonneg=True`` and the like: how it is printed, and how many unknowns stay."""
+"""What variables are declared to be, such as ``nonneg=True``: how it is printed, and how many unknowns are left."""
 
 from __future__ import annotations
 
