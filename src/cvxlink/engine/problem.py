@@ -177,10 +177,12 @@ class Problem(Formulation):
         name : str
             The field that changes; for a wrapped CVXPY problem, the name of a parameter.
         values : list of numbers
-            In the order in which they are solved. Neighbours should be close, as each solve starts from the answer
+            In the order in which they are solved; for a parameter that is a vector or a matrix, a list of arrays of its
+            shape. Neighbours should be close, as each solve starts from the answer
             before it where a route or solver can. Compiling once needs the field in ``adjustable``.
         **options
-            Passed on to :meth:`solve`, except ``strict``: a value without an answer is a row that says so.
+            Passed on to :meth:`solve`, except ``strict``: a value without an answer, or one that makes the program not
+            convex, is a row that says so.
         """
         return solve_path(self, name, values, options)
 

@@ -113,7 +113,7 @@ class Wrapped(Problem):
         if not isinstance(name, str) or name not in self.numbers:
             raise InvalidInput.about("name", f"must be a parameter of the problem, not {shown(name)}")
         value, stand_in = self.numbers[name], self.__dict__.get("_stand_in")
-        return value if stand_in is None else stand_in(name, value)
+        return value if stand_in is None else stand_in(name, value, self._parameters[name].attributes)
 
     @property
     def changeable(self) -> tuple[str, ...]:

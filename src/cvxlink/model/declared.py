@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 import cvxpy as cp
 import numpy as np
+import scipy.sparse as sp
 
 from ..errors import InvalidInput, InvalidProblem
 from ..numerics.arguments import as_mapping, shown
@@ -208,6 +209,12 @@ class Declared(ABC):
         if not isinstance(name, str) or not hasattr(self, name):
             raise InvalidInput.about("name", f"must be a field of {type(self).__name__}, not {shown(name)}")
         value, stand_in = getattr(self, name), self.__dict__.get("_stand_in")
+        if not isinstance(value, np.ndarray | float | int | Mapping | cp.Expression | None) and not sp.issparse(value):
+            try:
+                real_array(value, name)
+            except InvalidInput:  # before CVXPY says so in its own words
+                problem = f"must be a number or an array of numbers, not {shown(value)}"
+                raise InvalidInput.about(name, problem) from None
         return value if stand_in is None else stand_in(name, value)
 
     def require_variables(self, /, **given: Any) -> None:
