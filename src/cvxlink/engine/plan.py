@@ -412,21 +412,28 @@ def _through_cvxpy(problem: Formulation, start: _Start, form: str, solver: str |
         require_cones(solver, program.sizes)
     name, why = (solver, "as requested") if solver else choose_solver(program)
     if not fits(name, program):
-        _refuse_memory(problem, program, name, form)
+        _refuse_memory(problem, start, name, form)
     why = f"{why}; {memory_in_words(name, program)}" if is_worth_telling(name, program) else why
     return Plan(problem, start.steps, program, why, form=form, solver=name)
 
 
-def _refuse_memory(problem: Formulation, program: Program, solver: str, form: str) -> NoReturn:
-    routes = " or ".join(map(repr, routes_of(problem)))
+def _refuse_memory(problem: Formulation, start: _Start, solver: str, form: str) -> NoReturn:
+    program, routes = start.program, " or ".join(map(repr, routes_of(problem)))
     ways = [f"route={routes} without solver and form"] if routes else []
-    ways += ["form='dual'"] if form != "dual" and "dual" in forms_of(problem) else []
+    ways += ["form='dual'"] if form == problem.about.form and _dual_fits(start, solver) else []
     ways += ["solver='SCS', which factorises no dense block"] if solver != "SCS" else []
     raise InvalidInput(
         f"{solver} would need more memory than this machine has: {memory_in_words(solver, program)}; "
         f"use {', or '.join(ways) or 'fewer points'}",
         "solver",
     )
+
+
+def _dual_fits(start: _Start, solver: str) -> bool:
+    """Whether there is a dual for which a solver has memory."""
+    with suppress(ReductionRefused):
+        return fits(solver, _dualised(start, only_if_smaller=False, for_any_solver=False).program)
+    return False
 
 
 def _refuse_not_convex(problem: Formulation) -> NoReturn:
