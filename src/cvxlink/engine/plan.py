@@ -440,11 +440,11 @@ def _refuse_not_convex(problem: Formulation) -> NoReturn:
     forms, routes = ", ".join(problem.equivalents), ", ".join(routes_of(problem))
     ways = [f"by {kind}: {names}" for kind, names in (("form", forms), ("route", routes)) if names]
     how = f"it can be solved {', or '.join(ways)}" if ways else "declare it convex, or an equivalent that is"
-    raise FormUnavailable(f"{type(problem).__name__} is not convex, so no CVXPY solver takes it as declared; {how}")
+    raise FormUnavailable(f"{problem.called} is not convex, so no CVXPY solver takes it as declared; {how}")
 
 
 def _refuse_form(problem: Formulation, form: str, refusal: ReductionRefused | None = None) -> NoReturn:
-    name = type(problem).__name__
+    name = problem.called
     why = f" ({refusal})" if refusal else ""
     route = f"; {form!r} is a route, solve(route={form!r})" if form in routes_of(problem) else ""
     raise FormUnavailable(
