@@ -28,6 +28,7 @@ from PIL.PngImagePlugin import PngInfo
 ROOT = Path(__file__).parents[1]
 PICTURE = Path(__file__).with_suffix(".png")
 PACKAGE = "cvxlink"
+DOOR = "__main__"  # of ``python -m cvxlink``, which is not a room
 BLUE, GREY, RED = "#0072B2", "#8a8a8a", "#D55E00"
 BELOW_ALL = ("numerics", "errors")  # almost every room imports these: drawn in grey
 ROW, COLUMN, BOX = 0.42, 0.44, 1.58  # inches
@@ -41,7 +42,7 @@ def layers() -> list[list[str]]:
     """Return the rooms of each layer, top to bottom, as the import linter has them."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]
     (contract,) = (contract for contract in settings["contracts"] if contract["type"] == "layers")
-    return [[room.strip(" ()") for room in layer.split("|")] for layer in contract["layers"]]
+    return [[room.strip(" ()") for room in layer.split("|")] for layer in contract["layers"] if layer != DOOR]
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ class House:
     def real(cls) -> House:
         """Read the sources."""
         graph = grimp.build_graph(PACKAGE, cache_dir=None)
-        room = {module: module.split(".")[1] for module in graph.modules if "." in module}
+        room = {module: module.split(".")[1] for module in graph.modules if "." in module and DOOR not in module}
         pairs = {
             (module, room[module], room[imported])
             for module in room

@@ -243,6 +243,7 @@ def test_progress_is_shown_on_a_terminal_only(folder, monkeypatch):
         ("a,b\n1,2\n3,4\n", ("--plot", "p.doc"), "p.doc cannot be drawn"),
         ("a,b\n1,2\n3,4\n", ("--method", "magic"), "there is no method 'magic'; there are PCP"),
         ("a,b\n1,2\n3,4\n5,5\n", ("--option", "mu=3", "--must", "m.csv"), "KP has no option 'mu'"),
+        ("a,b\n1,2\n3,4\n5,5\n", ("--option", "graph=1", "--must", "m.csv"), "KP has no option 'graph', which comes"),
         ("a,b\n1,2\n3,4\n5,5\n", ("--solver", "nosuch", "--must", "m.csv"), "no solver named 'nosuch'"),
         (
             "a,b\n1,2\n3,4\n5,5\n",

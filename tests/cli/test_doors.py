@@ -242,3 +242,8 @@ class TestProcesses:
 
 def process_of(shell: str) -> subprocess.CompletedProcess:
     return subprocess.run(["sh", "-c", shell], capture_output=True, timeout=300)
+
+
+def test_the_package_can_be_run_as_a_module():
+    done = subprocess.run([sys.executable, "-m", "cvxlink", "--help"], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0 and "Usage: cvxlink [OPTIONS] COMMAND" in done.stdout

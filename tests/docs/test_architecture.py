@@ -18,7 +18,8 @@ from PIL import Image
 ROOT = Path(__file__).parents[2]
 SOURCES = ROOT / "src" / "cvxlink"
 ROOMS = {path.stem for path in SOURCES.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()} - {
-    "__init__"
+    "__init__",
+    "__main__",
 }
 AGAIN = "run `python docs/architecture.py`"
 

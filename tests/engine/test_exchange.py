@@ -276,7 +276,9 @@ def test_what_cannot_be_exported_or_brought_back_says_why(tmp_path, flowers):
         cl.KP(graph, links).export(tmp_path / "x.txt")
     with pytest.raises(cl.InvalidInput, match="cannot be written"):
         cl.KP(graph, links).export(tmp_path / "nowhere" / "x.dat-s")
-    with pytest.raises(cl.SolverUnavailable, match="does not go into a file"):
+    with pytest.raises(
+        cl.SolverUnavailable, match=r"logarithms or exponentials .*SDPA's format holds .* only; write a .cbf"
+    ):
         cl.MinKL(graph.kernel() + np.eye(30), links, must_bound=0.1, cannot_bound=1.0).export(tmp_path / "x.dat-s")
     with pytest.raises(cl.InvalidFile, match="keep the two together"):
         cl.bring_back(tmp_path / "none.dat-s", tmp_path / "result")
@@ -495,3 +497,29 @@ def test_a_missing_last_line_is_noticed_even_if_it_hardly_matters(tmp_path):
     (tmp_path / "cut").write_text("".join(lines[:-1]))
     with pytest.raises(cl.InvalidFile, match="cut short"):
         read_result(tmp_path / "cut", program)
+
+
+@pytest.mark.parametrize("suffix", ["cbf", "dat-s"])
+@pytest.mark.parametrize("sense", [cp.Minimize, cp.Maximize])
+@pytest.mark.parametrize("form", ["declared", "dual"])
+def test_a_file_says_if_its_optimum_is_the_negative(tmp_path, suffix, sense, form):
+    rng = np.random.default_rng(0)
+    C = rng.standard_normal((5, 5))
+    K = cp.Variable((5, 5), symmetric=True, name="K")
+    problem = cl.wrap(cp.Problem(sense(cp.trace((C + C.T) @ K) + 3), [cp.diag(K) == 1, K >> 0]))
+    path = problem.export(tmp_path / f"x.{suffix}", form=form)
+    of_file = -cl.read_program(path).solve(accuracy=1e-6).value  # of the program in x, which the file minimises
+    says = "the optimum of the problem is minus the optimum of this file" in path.read_text()
+    assert problem.solve(accuracy=1e-6).value == pytest.approx(-of_file if says else of_file, abs=1e-4)
+
+
+@needs_csdp
+def test_a_maximisation_comes_back(tmp_path):
+    K = cp.Variable((4, 4), symmetric=True, name="K")
+    problem = cl.wrap(cp.Problem(cp.Maximize(-cp.sum(K)), [cp.diag(K) == 1, K >> 0]))
+    for form in ("declared", "dual"):
+        path = problem.export(tmp_path / "x.dat-s", form=form)
+        assert "minus the optimum" in path.read_text() or form == "dual"
+        subprocess.run(["csdp", "x.dat-s", "x.sol"], cwd=tmp_path, capture_output=True, check=True)
+        solution = cl.bring_back(path, tmp_path / "x.sol", problem=problem)
+        assert solution.value == pytest.approx(0, abs=1e-4) and solution.certificate.maximises

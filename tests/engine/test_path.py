@@ -142,3 +142,57 @@ def test_limits_and_forms_are_those_of_solve():
 def test_mistakes(made, words):
     with pytest.raises(cl.InvalidInput, match=words):
         made()
+
+
+def test_a_value_that_makes_the_program_not_convex_is_a_row():
+    path = Weighted().path("weight", [0.5, -1.0, 0.5])
+    assert path.statuses == (cl.Status.OPTIMAL, cl.Status.ERROR, cl.Status.OPTIMAL)
+    assert "does not recognise the objective as convex" in path[1].reason and "not convex" not in path[0].reason
+    assert np.isnan(path.optima[1]) and path.optima[0] == pytest.approx(path.optima[2], rel=1e-6)
+    assert "ERROR" in str(path) and "makes no program to solve" in str(path[1].plan)
+    first = Weighted().path("weight", [-1.0, 0.5])
+    assert first.statuses == path.statuses[1:] and "compiled once" in first.how
+    with pytest.raises(cl.InvalidProblem, match="does not recognise the objective"):
+        Weighted().path("weight", [-1.0, -2.0])
+
+
+def _shifted():
+    x, a = cp.Variable(2, name="x"), cp.Parameter(2, name="a", value=[0.0, 0.0])
+    return cl.wrap(cp.Problem(cp.Minimize(cp.sum_squares(x - a) / 2 + cp.norm1(x))))
+
+
+@pytest.mark.parametrize("rows", [np.array([[3.0, 0.5], [-2.0, 4.0]]), [[3.0, 0.5], [-2.0, 4.0]]])
+def test_a_vector_parameter_takes_one_row_per_solve(rows):
+    path = _shifted().path("a", rows)
+    assert path.values.shape == (2, 2) and "compiled once" in path.how
+    for a, solution in zip(path.values, path, strict=True):
+        expected = np.sign(a) * np.maximum(abs(a) - 1, 0)
+        np.testing.assert_allclose(solution.values["x"], expected, atol=1e-3)
+    assert "[3, 0.5]" in str(path) and "[-2, 4]" in str(path)
+
+
+def test_a_matrix_parameter_takes_matrices():
+    y, M = cp.Variable(2, name="y"), cp.Parameter((2, 2), PSD=True, name="M", value=np.eye(2))
+    wrapped = cl.wrap(cp.Problem(cp.Minimize(cp.quad_form(y, M) + cp.sum(y))))
+    matrices = [np.diag([1.0, 2.0]), np.diag([4.0, 1.0])]
+    path = wrapped.path("M", matrices)
+    np.testing.assert_allclose(path.optima, [-sum(1 / np.diag(matrix)) / 4 for matrix in matrices], atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ([1.0, 2.0], r"values must fit a: a must be finite numbers of the shape \(2,\)"),
+        ([np.ones(3)], "values must be a vector of 2, because a has that shape"),
+        ([np.ones(2), 1.0], "values must be all numbers, or all arrays"),
+        ([[np.nan, 1.0]], "values has NaN"),
+    ],
+)
+def test_values_that_are_no_rows(values, words):
+    with pytest.raises(cl.InvalidInput, match=words):
+        _shifted().path("a", values)
+
+
+def test_a_field_that_is_one_number_takes_no_arrays():
+    with pytest.raises(cl.InvalidInput, match="values must be a finite number"):
+        Capped().path("cap", [np.ones(2)])

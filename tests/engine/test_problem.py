@@ -317,3 +317,12 @@ def test_a_subclass_with_another_program_forgets_what_was_said_of_the_solution()
     assert solution.value == pytest.approx(1) and solution.measures == {} and "measure  " not in str(solution)
     with pytest.raises(cl.CvxlinkError, match="no labeling that could be stationary"):
         solution.stationarity()
+
+
+@pytest.mark.parametrize("presolve", [True, False])
+def test_a_contradiction_that_is_seen_without_a_solver_is_an_outcome_unless_strict(presolve):
+    K = cp.Variable((2, 2), symmetric=True, name="K")
+    wrapped = cl.wrap(cp.Problem(cp.Minimize(cp.trace(K)), [K[0, 0] == 0, K[0, 1] == 1, K >> 0]))
+    assert wrapped.solve(strict=False, presolve=presolve).status is cl.Status.INFEASIBLE
+    with pytest.raises(cl.InfeasibleProblem):
+        wrapped.solve(presolve=presolve)

@@ -175,11 +175,16 @@ def test_numbers_of_parameters_are_read_when_it_is_wrapped():
     (lam,) = problem.parameters()
     wrapped = cl.wrap(problem)
     lam.value = 100.0
-    at_once, now = wrapped.solve().value, cl.wrap(problem).solve().value
-    assert now == pytest.approx(3, abs=1e-4)  # x = 0, and ‖1‖² = 3
-    assert at_once < 1.1
+    with pytest.raises(
+        cl.InvalidInput, match="the parameter lam has changed since the problem was wrapped.*wrap it again"
+    ):
+        wrapped.solve()
+    now = cl.wrap(problem).solve().value
+    assert now == pytest.approx(3, abs=1e-4) == problem.value  # x = 0, and ‖1‖² = 3
     changed = wrapped.changed(lam=100.0)
     assert changed.solve().value == pytest.approx(now, abs=1e-4)
+    assert wrapped.changed(lam=0.1).solve().value < 1.1
+    assert problem.value == pytest.approx(now, abs=1e-4)  # another program's answer is not written into it
     with pytest.raises(cl.InvalidInput, match="no field 'mu'; it has lam"):
         wrapped.changed(mu=1)
     with pytest.raises(cl.InvalidInput, match="lam is not a value of the parameter"):
@@ -253,3 +258,64 @@ def test_reductions_and_files(tmp_path):
     assert path.exists()
     with pytest.raises(cl.InvalidInput, match="store_problem=False"):
         wrapped.export(path, store_problem=True)
+
+
+def test_nothing_of_an_earlier_solver_stays():
+    problem = linear()
+    problem.solve(solver="SCS")
+    solution = cl.wrap(problem).solve(solver="CLARABEL")
+    stats = problem.solver_stats
+    assert stats.solver_name == "CLARABEL" and stats.num_iters == solution.iterations
+    assert stats.solve_time == solution.timings.solve
+    wrapped = cl.wrap(problem)
+    failed = replace(solution, status=cl.Status.LIMIT, values={}, duals={})
+    wrapped.save(failed)
+    assert problem.status == "user_limit" and problem.value is None and problem.solver_stats.solver_name == "CLARABEL"
+    infeasible = cp.Problem(
+        cp.Minimize(problem.objective.args[0]), [*problem.constraints, problem.variables()[0] <= -1]
+    )
+    infeasible.solve(solver="SCS")
+    with pytest.raises(cl.InfeasibleProblem):
+        cl.wrap(infeasible).solve()
+    assert infeasible.status == "infeasible" and infeasible.solver_stats is None
+    kernel = semidefinite()
+    cl.wrap(kernel).solve(route="interior-point")
+    assert kernel.solver_stats.solver_name == "cvxlink, route 'interior-point'"
+
+
+@pytest.mark.parametrize(
+    ("values", "duals", "words"),
+    [
+        ({"x": np.ones(4), "y": 1}, {}, "values has 'y', and there is no such variable; there are 'x'"),
+        ({"x": np.ones(4)}, {"balanse": np.ones(3)}, "duals has 'balanse', and .* there are 'balance', 'constraints"),
+        (None, {"balanse": np.ones(3)}, "duals has 'balanse'"),
+    ],
+)
+def test_names_that_nothing_has_are_refused(values, duals, words):
+    problem = linear()
+    problem.solve(solver="CLARABEL")
+    for certify in (lambda: cl.certify(problem, values, duals), lambda: cl.wrap(problem).certify(values, duals)):
+        with pytest.raises(cl.InvalidInput, match=words):
+            certify()
+
+
+def test_all_multipliers_of_a_solution_have_known_names():
+    graph, links = cl.Graph.from_affinity(np.ones((6, 6)) - np.eye(6)), cl.Links(6, cannot=[(0, 1)])
+    for problem in (cl.PCP(graph, links), cl.KP(graph, links), cl.SRCP(graph, links)):
+        solution = problem.solve()
+        assert cl.certify(problem, solution.values, solution.duals).relative_gap < 1e-4
+    pcp = cl.PCP(graph, links).solve()
+    assert "must" not in pcp.problem.declaration.constraints  # there are no must-links, so there are no such rows
+    assert cl.certify(pcp.problem, pcp.values, {**pcp.duals, "must": np.zeros(0)}).has_bound
+    K = cp.Variable((3, 3), PSD=True, name="K")
+    declared = cl.wrap(cp.Problem(cp.Minimize(cp.trace(K)), [K[0, 1] == 1]))
+    answer = declared.solve()
+    assert declared.certify(answer.values, answer.duals).relative_gap < 1e-4
+
+
+def test_what_cvxpy_found_infeasible_has_no_point_to_certify():
+    problem = linear()
+    infeasible = cp.Problem(problem.objective, [*problem.constraints, problem.variables()[0] <= -1])
+    infeasible.solve(solver="CLARABEL")
+    with pytest.raises(cl.InvalidInput, match=r"was found infeasible.*cl.wrap\(problem\).why_infeasible\(\)"):
+        cl.certify(infeasible)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 import warnings
 from dataclasses import dataclass
 
@@ -616,3 +617,14 @@ def test_pairs_may_be_sets():
     assert cl.Links(5, must=[frozenset((3, 1)), {0, 2}]) == cl.Links(5, must=[(1, 3), (0, 2)])
     with pytest.raises(cl.InvalidInput, match="pairs"):
         cl.Links(5, must=[frozenset((3,))])
+
+
+@pytest.mark.parametrize("name", ["graph", "links", "n_clusters", "self", 3])
+@pytest.mark.parametrize("which", ["pcp", "srcp"])
+def test_what_comes_from_the_data_is_not_an_option(name, which):
+    estimator = ConstrainedClustering(2, method=which, method_options={name: 1}, n_neighbors=2)
+    words = f"{which.upper()} has no option {name!r}"
+    with pytest.raises(cl.InvalidInput, match=re.escape(words)) as caught:
+        estimator.fit(np.eye(4), cannot_link=[(0, 1)])
+    assert caught.value.argument == "method_options"
+    assert ("which comes from the data" in str(caught.value)) == (name in ("graph", "links", "n_clusters"))

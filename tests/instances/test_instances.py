@@ -213,7 +213,7 @@ def test_problems_on_the_command_line(tmp_path, monkeypatch):
     [
         (["problems", "show", "kp_pth"], "did you mean 'kp_path'?"),
         (["problems", "solve", "kp_path", "--solver", "nosuch"], "no solver named 'nosuch'"),
-        (["problems", "export", "minkl_one_bound"], "does not go into a file"),
+        (["problems", "export", "minkl_one_bound"], "SDPA's format holds"),
         (["problems", "list", "--folder", "nowhere"], "there is no folder 'nowhere'"),
         (["bring-back", "x.dat-s", "y"], "there is no x.dat-s.lift"),
         (["problems", "verify", "--folder", "."], "there are no instances"),

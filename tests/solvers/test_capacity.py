@@ -103,3 +103,46 @@ def test_small_programs_fit_everywhere_and_unknown_solvers_are_not_judged():
     assert all(capacity.fits(solver, program) for solver in ("CLARABEL", "SDPA", "CVXOPT", "SCS"))
     assert capacity.memory_needed("SCS", program) is None
     assert capacity.memory_there_is() > 0
+
+
+def nonnegative(n: int) -> Written:
+    """A dense block with as many inequalities as entries, so that its dual is no smaller."""
+    return Written(
+        lambda: {"K": cp.Variable((n, n), symmetric=True)},
+        lambda K: cp.Minimize(cp.sum(cp.multiply(np.eye(n) - 0.5, K))),
+        lambda K: {"unit": cp.diag(K) == 1, "free": K >= 0, "psd": K >> 0},
+    )
+
+
+INTERIOR_POINT = ["CLARABEL", "MOREAU", "SDPA", "CVXOPT", "CSDP", "SDPA-CLI", "DSDP", "COPT", "MOSEK"]
+
+
+@pytest.mark.parametrize("solver", INTERIOR_POINT)
+def test_every_interior_point_code_needs_at_least_a_dense_matrix_of_the_unknowns(solver):
+    program = nonnegative(40).program
+    free = program.sizes.unknowns - program.sizes.equations
+    assert capacity.memory_needed(solver, program) >= 8 * free**2
+    assert "GB for a dense semidefinite block of order 40" in capacity.memory_in_words(solver, program)
+
+
+@pytest.mark.parametrize("solver", INTERIOR_POINT)
+def test_a_refusal_offers_only_what_is_not_refused(solver, monkeypatch):
+    if solver not in {row.name for row in cl.solvers(check=False) if row.installed}:
+        pytest.skip(f"{solver} is not installed")
+    monkeypatch.setattr(capacity, "memory_there_is", lambda: 8.0 * 700**2)
+    for problem, works in ((nonnegative(40), False), (correlation(45), False), (largest_gram(45), True)):
+        with pytest.raises(cl.InvalidInput, match=f"{solver} would need more memory") as told:
+            problem.explain(solver=solver, form="declared", presolve=False)
+        assert ("form='dual'" in str(told.value)) == works
+        if works:
+            assert problem.explain(solver=solver, form="dual", presolve=False).form == "dual"
+
+
+def largest_gram(n: int) -> Written:
+    """Few rows, so that the dual is much smaller: its slack is a matrix with a free diagonal, and no entry of K."""
+    path = np.eye(n) * 2 - np.eye(n, k=1) - np.eye(n, k=-1)
+    return Written(
+        lambda: {"K": cp.Variable((n, n), symmetric=True)},
+        lambda K: cp.Minimize(cp.sum(cp.multiply(path, K))),
+        lambda K: {"unit": cp.diag(K) == 1, "psd": K >> 0},
+    )

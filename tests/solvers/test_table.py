@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import cvxpy as cp
 import numpy as np
 import pytest
+from cvxpy.reductions.solvers.defines import SOLVER_MAP_CONIC, SOLVER_MAP_QP
 
 import cvxlink as cl
 from cvxlink.solvers import table as solver_table
-from cvxlink.solvers.catalogue import SOLVERS, installed_solvers, kinds_of, known_solvers, solver_options
+from cvxlink.solvers.catalogue import SOLVERS, installed_solvers, kinds_of, known_solvers, solver_options, suggested
 from cvxlink.solvers.through_cvxpy import call_cvxpy, interpreted
 
 pytestmark = pytest.mark.slow
@@ -34,7 +36,7 @@ def test_copts_wrong_answer_to_logarithms_is_noticed(table):
     if not table["COPT"].installed:
         pytest.skip("coptpy is not installed; pip install 'cvxlink[copt]'")
     assert table["COPT"].works["logarithms"].startswith("wrong")
-    assert table["COPT"].usable == ("semidefinite", "quadratic")
+    assert table["COPT"].usable == ("semidefinite", "quadratic", "linear")
     problem = cl.MinKL(np.eye(10), cl.Links(10, must=[(0, 1)]), must_bound=0.5)
     solution = problem.solve(solver="COPT", strict=False)
     assert solution.status is cl.Status.ERROR and "multiple of the prior satisfies all bounds" in solution.reason
@@ -60,10 +62,12 @@ def test_a_solver_that_crashes_is_noticed(tmp_path, monkeypatch):
 def test_what_is_known_of_solvers(table):
     names = table.names()
     assert {"CLARABEL", "SCS", "CVXOPT", "SDPA", "CSDP", "SDPA-CLI", "DSDP", "MOSEK", "COPT"} <= set(names)
-    assert not {"GLPK", "CBC", "SCIPY", "GLOP"} & set(names)  # linear programs are none of ours
+    assert {*cp.installed_solvers(), *SOLVER_MAP_CONIC, *SOLVER_MAP_QP} <= set(names)
+    assert all(table[name].installed and table[name].usable for name in cp.installed_solvers() if name != "MOSEK")
+    assert table["SCIPY"].takes == table["GLOP"].takes == ("linear",) and "ortools" in table["GLOP"].get
     clarabel = table["CLARABEL"]
     assert clarabel.installed and clarabel.version and clarabel.cones == ("second-order", "exponential", "semidefinite")
-    assert table["OSQP"].takes == ("quadratic",) and table["OSQP"].warm_start
+    assert table["OSQP"].takes == ("quadratic", "linear") and table["OSQP"].warm_start
     assert table["CSDP"].cones == ("semidefinite",)
     with pytest.raises(cl.InvalidInput, match="no solver 'CSPD'; there are CLARABEL"):
         table["CSPD"]
@@ -85,7 +89,7 @@ def test_what_is_said_of_reports_is_so(name):
 def test_something_is_known_of_every_solver_that_cvxpy_can_reach(table):
     assert set(known_solvers()) == set(SOLVERS)
     assert all(solver.kind and solver.licence and solver.get for solver in table)
-    assert table["MOREAU"].takes == table["CLARABEL"].takes == ("semidefinite", "logarithms", "quadratic")
+    assert table["MOREAU"].takes == table["CLARABEL"].takes == ("semidefinite", "logarithms", "quadratic", "linear")
     assert {name for name in SOLVERS if "semidefinite" in kinds_of(name)} >= {"MOREAU", "COSMO", "KNITRO", "DIFFCP"}
 
 
@@ -125,3 +129,27 @@ def test_options_of_one_name_are_joined():
     assert options["mosek_params"]["MSK_DPAR_INTPNT_CO_TOL_REL_GAP"] <= 1e-6
     assert solver_options("SCS", 1e-6, None, {"eps_abs": 1})["eps_abs"] == 1
     assert solver_options("NOSUCH", 1e-6, 2, {}) == {}
+
+
+def test_a_solver_without_a_licence_is_not_suggested(monkeypatch, tmp_path):
+    monkeypatch.delenv("MOSEKLM_LICENSE_FILE", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert suggested(["CLARABEL", "MOSEK", "SCS"]) == ["CLARABEL", "SCS"]
+    monkeypatch.setenv("MOSEKLM_LICENSE_FILE", "27007@server")
+    assert suggested(["CLARABEL", "MOSEK", "SCS"]) == ["CLARABEL", "MOSEK", "SCS"]
+    monkeypatch.delenv("MOSEKLM_LICENSE_FILE")
+    x = cp.Variable(2, name="x", pos=True)
+    logarithms = cl.wrap(cp.Problem(cp.Minimize(cp.sum(x) - cp.sum(cp.log(x)))))
+    for asked in ("SDPA", "NOSUCH"):
+        with pytest.raises(cl.SolverUnavailable) as told:
+            logarithms.solve(solver=asked)
+        assert "CLARABEL" in str(told.value) and "MOSEK" not in str(told.value)
+
+
+@pytest.mark.parametrize("name", [name for name in installed_solvers() if kinds_of(name) == ("linear",)])
+def test_solvers_for_linear_programs_are_refused_others_in_a_sentence(name):
+    x = cp.Variable(3, name="x")
+    linear = cl.wrap(cp.Problem(cp.Minimize(cp.sum(x)), [x >= 1]))
+    assert linear.solve(solver=name).value == pytest.approx(3)
+    with pytest.raises(cl.SolverUnavailable, match=f"{name} cannot take this program"):
+        cl.wrap(cp.Problem(cp.Minimize(cp.sum_squares(x)), [x >= 1])).solve(solver=name)

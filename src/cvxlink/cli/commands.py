@@ -102,7 +102,8 @@ def solvers(
         missing = [solver for solver in found if not solver.installed]
         known = [f"  {s.name} ({', '.join(s.takes)}; {s.licence}): {s.get}" for s in missing if s.licence]
         others = ", ".join(solver.name for solver in missing if not solver.licence)
-        lines += ["", "Not installed", *known, f"  and others that CVXPY knows: {others}"]
+        lines += ["", "Not installed", *known] if missing else []
+        lines += [f"  and others that CVXPY knows: {others}"] if others else []
         console.print("\n".join(lines), highlight=False, markup=False, soft_wrap=True)
 
 

@@ -10,14 +10,16 @@ are computed anew for each solve, which is fast; see :mod:`cvxlink.programs.para
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import cvxpy as cp
 import numpy as np
 
-from ..errors import FormUnavailable, InvalidInput, ReductionRefused
+from ..errors import CvxlinkError, FormUnavailable, InvalidInput, ReductionRefused
 from ..model.declared import Declaration
+from ..numerics.arguments import shown
 from ..numerics.checks import as_flag
 from ..programs.parametrised import Parametrised
 from ..solvers.catalogue import choose_solver, needs_process, require_solver, solver_options
@@ -28,6 +30,9 @@ from .options import Options
 from .plan import Plan, forms_of, make_plan
 from .solution import Solution
 from .solve import finished
+
+# The arguments of a compiled program's solve(), next to which numbers are given by their own names.
+ARGUMENTS = ("strict", "verbose")
 
 
 class Prepared:
@@ -42,6 +47,12 @@ class Prepared:
     """
 
     def __init__(self, problem: Formulation, options: Options) -> None:
+        taken = next((name for name in problem.adjustable if name in ARGUMENTS), None)
+        if taken is not None:
+            raise FormUnavailable(
+                f"{problem.called} cannot be compiled with numbers called {taken!r}, which is an argument of the "
+                f"compiled program's solve(); give them another name, or make a new problem instead"
+            )
         if not problem.adjustable:
             raise FormUnavailable(
                 f"{problem.called} has no numbers that can change in a compiled program; make a new problem instead"
@@ -64,7 +75,7 @@ class Prepared:
 
     __repr__ = __str__
 
-    def solve(self, strict: bool = True, verbose: bool = False, **changes: Any) -> Solution:
+    def solve(self, /, strict: bool = True, verbose: bool = False, **changes: Any) -> Solution:
         """Solve with other values for fields of the problem; fields that are not given keep their original values."""
         strict, verbose = as_flag(strict, "strict"), as_flag(verbose, "verbose")
         for field in changes:
@@ -74,11 +85,24 @@ class Prepared:
                     f"other changes make a new problem",
                     field,
                 )
-        problem = self.problem.changed(**changes)
-        plan, declaration, compiled = self._compiled.planned_for(problem, next(iter(changes), None))
+        plan, declaration, compiled = self._planned(changes)
         told, isolated = {**self.options, "warm_start": True}, needs_process(self.solver)
         attempt = run_declaration(declaration, self.solver, told, Limits(), isolated, verbose, compiled)
         return finished(plan, attempt, self.accuracy, dict(self.options), strict=strict)
+
+    def _planned(self, changes: dict[str, Any]) -> tuple[Plan, Declaration, cp.Problem]:
+        """Return the plan for other values, and what is compiled for it."""
+        try:
+            return self._compiled.planned_for(self.problem.changed(**changes), next(iter(changes), None))
+        except CvxlinkError:
+            raise
+        except Exception as error:  # a formulation may not check its fields, and CVXPY then says what it does not like
+            given = ", ".join(f"{name}={shown(value)}" for name, value in changes.items())
+            words = " ".join(str(error).split()).rstrip(".")
+            raise InvalidInput(
+                f"{given} does not fit {self.problem.called} ({words}); give numbers like those it had",
+                next(iter(changes), None),
+            ) from error
 
 
 class _AsDeclared:
@@ -102,13 +126,16 @@ class _AsDeclared:
         why = f"{self.why}; compiled once"
         return Plan(problem, (), checked_program(problem), why, form=problem.about.form, solver=self.solver)
 
-    def _stand_in(self, name: str, value: Any) -> Any:
-        """Return the CVXPY parameter that stands for one or more numbers of the formulation."""
+    def _stand_in(self, name: str, value: Any, attributes: Mapping[str, Any] | None = None) -> Any:
+        """Return the CVXPY parameter that stands for one or more numbers of the formulation.
+
+        ``attributes`` are those of a parameter of CVXPY, if it is one already; otherwise it has the sign of its value.
+        """
         if not np.size(value):  # for example, no links
             return value
         if name not in self.parameters:
-            positive = bool(np.min(value) >= 0)
-            self.parameters[name] = cp.Parameter(np.shape(value), nonneg=positive, name=name, value=value)
+            kept = {"nonneg": bool(np.min(value) >= 0)} if attributes is None else _kept(attributes)
+            self.parameters[name] = cp.Parameter(np.shape(value), name=name, value=value, **kept)
         return self.parameters[name]
 
     def planned_for(self, problem: Formulation, field: str | None) -> tuple[Plan, Declaration, cp.Problem]:
@@ -128,6 +155,12 @@ class _AsDeclared:
                 )
             parameter.value = value
         return self._plan(problem), self.declaration, self.compiled
+
+
+def _kept(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the attributes of a parameter by which CVXPY decides what is convex."""
+    kept = {name: attributes[name] for name in ("nonneg", "nonpos", "pos", "neg", "PSD", "NSD", "symmetric")}
+    return {**kept, "symmetric": True} if attributes["diag"] else kept
 
 
 class _AsReduced:

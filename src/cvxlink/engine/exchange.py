@@ -21,6 +21,7 @@ from ..errors import InfeasibleProblem, InvalidFile, InvalidInput, SolverUnavail
 from ..numerics.arguments import as_instance, as_path, shown
 from ..numerics.checks import as_flag
 from ..programs.status import DEFAULT_ACCURACY
+from ..reductions import Negation
 from ..solvers.executables import ELIMINATED, ConeProgramSolver, FileOfCones, unpacked
 from ..solvers.files.cbf import write_cbf
 from ..solvers.files.cone_program import Eliminated
@@ -45,6 +46,8 @@ KEYS: dict[str, Any] = {
     "presolve": bool,
     "problem": dict | None,
 }
+# What a file says if it minimises the negative of what the problem, or its dual, maximises.
+NEGATIVE = "the optimum of the problem is minus the optimum of this file"
 PICKLED = b"\x80"  # the first byte of a pickle, which the first versions wrote
 
 
@@ -71,7 +74,7 @@ def export(
     # Both are complete before either takes its place.
     with put_in_place(path) as program, put_in_place(_lift(path)) as lift:
         assert program is not None and lift is not None
-        WRITERS[suffix](compiled.eliminated.program, program)
+        WRITERS[suffix](compiled.eliminated.program, program, NEGATIVE if compiled.is_negative else "")
         write_archive(lift, arrays, header, HEADER)
     return path
 
@@ -200,7 +203,7 @@ class _Compiled:
         compiled = declaration.to_cvxpy()
         order = 0 if compiler is FileOfCones else order_of_quadratic_terms(compiled)
         if order > LARGEST_SQUARE:
-            name = type(problem).__name__
+            name = problem.called
             raise SolverUnavailable(
                 f"{name} has a quadratic term that would become a dense block of order {order} in a semidefinite "
                 f"program (at most {LARGEST_SQUARE}); use fewer points, or write a .cbf, which holds second-order cones"
@@ -208,14 +211,16 @@ class _Compiled:
         try:
             data, chain, inverse = compiled.get_problem_data(solver=compiler())
         except cp.error.SolverError as error:
-            name = type(problem).__name__
-            raise SolverUnavailable(
-                f"{name} in the form {plan.form!r} does not go into a file of semidefinite programs; a .cbf may "
-                f"hold it: {error}"
-            ) from error
+            raise SolverUnavailable(_cannot_hold(problem, plan, compiler)) from error
         if data[ELIMINATED] is None:
-            raise InfeasibleProblem(f"the equations of {type(problem).__name__} contradict one another")
+            raise InfeasibleProblem(f"the equations of {problem.called} contradict one another")
         return cls(plan, declaration, compiled, chain, inverse, data[ELIMINATED])
+
+    @property
+    def is_negative(self) -> bool:
+        """Whether the optimum of the file is the negative of the problem's, as files always minimise."""
+        turned = sum(isinstance(step.reduction, Negation) and step.lift is not None for step in self.plan.steps)
+        return bool(turned % 2) != isinstance(self.declaration.objective, cp.Maximize)
 
     @property
     def digest(self) -> str:
@@ -241,6 +246,18 @@ class _Compiled:
             raw.read_point(self.declaration)
         attempt = replace(interpreted(raw, path.name), reason=_said(path.name, outcome))
         return finished(self.plan, attempt, accuracy, {}, strict=strict)
+
+
+def _cannot_hold(problem: Formulation, plan: Plan, compiler: type[ConeProgramSolver]) -> str:
+    """Return why a format does not hold a program, and which one does."""
+    functions = ", ".join(plan.program.sizes.exponential)
+    what = f"logarithms or exponentials ({functions})" if functions else "cones of other kinds"
+    if compiler is FileOfCones:
+        return f"{problem.called} in the form {plan.form!r} has constraints that the Conic Benchmark Format cannot hold"
+    return (
+        f"{problem.called} in the form {plan.form!r} has {what}, but SDPA's format holds linear inequalities and "
+        f"semidefinite matrices only; write a .cbf instead"
+    )
 
 
 def _said(name: str, outcome: Outcome) -> str:

@@ -37,11 +37,11 @@ class LinearProblem(Problem):
         """One symmetric matrix."""
         return self.data.declaration.variables
 
-    def objective(self, **variables: Any) -> cp.Minimize:
+    def objective(self, /, **variables: Any) -> cp.Minimize:
         """⟨C, Y⟩."""
         return self.data.declaration.objective
 
-    def constraints(self, **variables: Any) -> dict[str, Any]:
+    def constraints(self, /, **variables: Any) -> dict[str, Any]:
         """The equations, and Y ⪰ 0."""
         return self.data.declaration.constraints
 

@@ -93,7 +93,7 @@ class Options:
     start: Any = None
 
     @classmethod
-    def of(cls, **given: Any) -> Options:
+    def of(cls, /, **given: Any) -> Options:
         """Return options given by name; raise on an unknown name, and suggest the nearest one."""
         known = [field.name for field in fields(cls)]
         for name in given:

@@ -8,20 +8,24 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import FormUnavailable, InfeasibleProblem, InvalidInput
+from ..errors import FormUnavailable, InfeasibleProblem, InvalidInput, InvalidProblem
 from ..model.tables import Table
 from ..numerics.arguments import as_list, as_text
-from ..numerics.checks import as_number
+from ..numerics.checks import as_number, finite_array, real_array
+from ..programs.declared import DeclaredProgram
 from ..programs.status import Status
 from .compiled import Prepared
 from .formulation import Formulation
 from .options import Options
-from .plan import make_plan
-from .solution import Solution
+from .plan import Plan, make_plan
+from .solution import Solution, Timings
 from .solve import solve
 
 # What a program compiled once can be told; with other options each value is solved by itself.
 FOR_COMPILED = {"solver", "accuracy", "solver_options", "verbose", "strict", "random_state"}
+
+# Of a value that is an array, the table shows so many entries.
+FEW_ENTRIES = 4
 
 
 @dataclass(frozen=True)
@@ -54,6 +58,7 @@ class SolutionPath(Sequence[Solution]):
     name : str
         The field of the problem, or the parameter of a CVXPY problem, that changes.
     values : array
+        One number per solution, or one row per solution for a parameter that is a vector or a matrix.
     solutions : tuple of Solution
     how : str
         How the solves made use of one another, in words.
@@ -113,7 +118,7 @@ class SolutionPath(Sequence[Solution]):
 
     def __str__(self) -> str:
         problem = self.solutions[0].problem
-        lines = _Lines(_Line(f"{value:.6g}", s) for value, s in zip(self.values, self.solutions, strict=True))
+        lines = _Lines(_Line(_worded(value), s) for value, s in zip(self.values, self.solutions, strict=True))
         return f"{problem.called} for {len(self)} values of {self.name}, {self.how}\n{lines}"
 
     __repr__ = __str__
@@ -125,18 +130,39 @@ def solve_path(problem: Formulation, name: Any, values: Any, options: dict[str, 
     if "strict" in options:
         raise InvalidInput("path() has no argument 'strict': a value without an answer is a row that says so", "strict")
     told = Options.of(strict=False, **options)
-    numbers = [_plain(value) for value in as_list(values, "values", "numbers")]
+    numbers = [_plain(value, problem, name) for value in as_list(values, "values", "numbers")]
     if not numbers:
         raise InvalidInput.about("values", "must be at least one number")
+    if len({np.ndim(number) for number in numbers}) > 1:
+        raise InvalidInput.about("values", "must be all numbers, or all arrays")
     problems = [_changed(problem, name, number) for number in numbers]  # all values are checked before any is solved
-    walk = _walk_for(problems[0], name, told)
-    solutions = tuple(walk.solved(one, number) for one, number in zip(problems, numbers, strict=True))
+    walk = _first_walk(problems, name, told)
+    solutions = tuple(_solved(walk, one, number) for one, number in zip(problems, numbers, strict=True))
     return SolutionPath(name, np.array(numbers, dtype=float), solutions, walk.how)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: Any, problem: Formulation, name: str) -> Any:
+    """Return one value: a number, or an array like the one that the problem has under that name."""
+    shape = _shape_of(problem, name)
+    if shape and real_array(value, "values").ndim:
+        return finite_array(value, "values", shape, because=f"{name} has that shape")
     number = as_number(value, "values")
     return int(number) if isinstance(value, int | np.integer) else number
+
+
+def _shape_of(problem: Formulation, name: str) -> tuple[int, ...]:
+    """Return the shape of an array that a problem has under a name; () for anything else."""
+    if name not in problem.changeable:
+        return ()
+    value = problem.parameter(name) if name in problem.adjustable else getattr(problem, name, None)
+    return value.shape if isinstance(value, np.ndarray) else ()
+
+
+def _worded(value: Any) -> str:
+    if np.ndim(value) == 0:
+        return f"{value:.6g}"
+    entries = [f"{number:.4g}" for number in np.ravel(value)]
+    return f"[{', '.join(entries if len(entries) <= FEW_ENTRIES else [*entries[:FEW_ENTRIES], '…'])}]"
 
 
 def _changed(problem: Formulation, name: str, number: Any) -> Formulation:
@@ -146,6 +172,15 @@ def _changed(problem: Formulation, name: str, number: Any) -> Formulation:
         if name not in problem.changeable:
             raise InvalidInput(str(error), "name") from error
         raise InvalidInput(f"values must fit {name}: {error}", "values") from error
+
+
+def _solved(walk: _Alone, problem: Formulation, number: Any) -> Solution:
+    """Return the solution for a value; one that makes the program not convex has no answer, and says so."""
+    try:
+        return walk.solved(problem, number)
+    except InvalidProblem as error:
+        plan = Plan(problem, (), DeclaredProgram(problem), f"this value makes no program to solve: {error}")
+        return Solution(problem, Status.ERROR, f"nothing was solved: {error}", plan, Timings())
 
 
 # ---------------------------------------------------------------------- how one solve helps the next
@@ -198,6 +233,18 @@ class _Compiled(_Alone):
         except (InfeasibleProblem, InvalidInput):
             # Contradictory, as the reductions found, or not what was compiled; an ordinary solve makes the best of it.
             return solve(problem, self.options)
+
+
+def _first_walk(problems: list[Formulation], name: str, options: Options) -> _Alone:
+    """Return the way to solve them all, according to the first of them that is a convex program; raise if none is."""
+    refused = None
+    for problem in problems:
+        try:
+            return _walk_for(problem, name, options)
+        except InvalidProblem as error:
+            refused = refused or error
+    assert refused is not None
+    raise refused
 
 
 def _walk_for(problem: Formulation, name: str, options: Options) -> _Alone:

@@ -9,6 +9,7 @@ import cvxpy as cp
 import numpy as np
 
 from ..errors import InvalidInput, InvalidProblem
+from ..model.well_formed import not_convex_in
 from ..numerics.arguments import as_mapping, shown
 from ..numerics.checks import real_array
 from ..numerics.matrices import as_dense
@@ -73,10 +74,12 @@ def require_real_variables(problem: cp.Problem) -> None:
 
 def require_convex(problem: cp.Problem, groups: Mapping[str, list[Any]]) -> None:
     """Raise if a problem is not convex by CVXPY's rules; the message names the part that is not."""
-    parts = {"its objective": [problem.objective], **{f"its constraint {name!r}": g for name, g in groups.items()}}
-    wrong = next((what for what, group in parts.items() if not all(one.is_dcp() for one in group)), None)
-    if wrong is None:
+    parts = [("its objective", problem.objective)]
+    parts += [(f"its constraint {name!r}", one) for name, group in groups.items() for one in group]
+    found = next(((what, one) for what, one in parts if not one.is_dcp()), None)
+    if found is None:
         return
+    wrong = f"{found[0]}: {not_convex_in(found[1], {v.name(): v for v in problem.variables()})}"
     kind = ""
     if problem.is_dgp():
         kind = "; it is a geometric program, which becomes convex in the logarithms of its variables"

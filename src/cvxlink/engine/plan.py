@@ -412,15 +412,15 @@ def _through_cvxpy(problem: Formulation, start: _Start, form: str, solver: str |
         require_cones(solver, program.sizes)
     name, why = (solver, "as requested") if solver else choose_solver(program)
     if not fits(name, program):
-        _refuse_memory(problem, program, name, form)
+        _refuse_memory(problem, start, name, form)
     why = f"{why}; {memory_in_words(name, program)}" if is_worth_telling(name, program) else why
     return Plan(problem, start.steps, program, why, form=form, solver=name)
 
 
-def _refuse_memory(problem: Formulation, program: Program, solver: str, form: str) -> NoReturn:
-    routes = " or ".join(map(repr, routes_of(problem)))
+def _refuse_memory(problem: Formulation, start: _Start, solver: str, form: str) -> NoReturn:
+    program, routes = start.program, " or ".join(map(repr, routes_of(problem)))
     ways = [f"route={routes} without solver and form"] if routes else []
-    ways += ["form='dual'"] if form != "dual" and "dual" in forms_of(problem) else []
+    ways += ["form='dual'"] if form == problem.about.form and _dual_fits(start, solver) else []
     ways += ["solver='SCS', which factorises no dense block"] if solver != "SCS" else []
     raise InvalidInput(
         f"{solver} would need more memory than this machine has: {memory_in_words(solver, program)}; "
@@ -429,15 +429,22 @@ def _refuse_memory(problem: Formulation, program: Program, solver: str, form: st
     )
 
 
+def _dual_fits(start: _Start, solver: str) -> bool:
+    """Whether there is a dual for which a solver has memory."""
+    with suppress(ReductionRefused):
+        return fits(solver, _dualised(start, only_if_smaller=False, for_any_solver=False).program)
+    return False
+
+
 def _refuse_not_convex(problem: Formulation) -> NoReturn:
     forms, routes = ", ".join(problem.equivalents), ", ".join(routes_of(problem))
     ways = [f"by {kind}: {names}" for kind, names in (("form", forms), ("route", routes)) if names]
     how = f"it can be solved {', or '.join(ways)}" if ways else "declare it convex, or an equivalent that is"
-    raise FormUnavailable(f"{type(problem).__name__} is not convex, so no CVXPY solver takes it as declared; {how}")
+    raise FormUnavailable(f"{problem.called} is not convex, so no CVXPY solver takes it as declared; {how}")
 
 
 def _refuse_form(problem: Formulation, form: str, refusal: ReductionRefused | None = None) -> NoReturn:
-    name = type(problem).__name__
+    name = problem.called
     why = f" ({refusal})" if refusal else ""
     route = f"; {form!r} is a route, solve(route={form!r})" if form in routes_of(problem) else ""
     raise FormUnavailable(

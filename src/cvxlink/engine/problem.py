@@ -10,15 +10,14 @@ from typing import Any
 
 import cvxpy as cp
 
-from ..certificates import Certificate, certify_program
+from ..certificates import Certificate
 from ..certificates.diagnosis import Diagnosis
-from ..numerics.checks import as_positive
-from ..programs.base import Program
 from ..programs.status import DEFAULT_ACCURACY
 from ..reductions.base import Reduced
 from . import diagnosis, exchange, plan, solve, variation
 from .compiled import Prepared
-from .formulation import Formulation, checked_program
+from .formulation import Formulation
+from .given_points import certified
 from .options import Options, signature
 from .path import SolutionPath, solve_path
 from .reduced import reduced
@@ -177,10 +176,12 @@ class Problem(Formulation):
         name : str
             The field that changes; for a wrapped CVXPY problem, the name of a parameter.
         values : list of numbers
-            In the order in which they are solved. Neighbours should be close, as each solve starts from the answer
+            In the order in which they are solved; for a parameter that is a vector or a matrix, a list of arrays of its
+            shape. Neighbours should be close, as each solve starts from the answer
             before it where a route or solver can. Compiling once needs the field in ``adjustable``.
         **options
-            Passed on to :meth:`solve`, except ``strict``: a value without an answer is a row that says so.
+            Passed on to :meth:`solve`, except ``strict``: a value without an answer, or one that makes the program not
+            convex, is a row that says so.
         """
         return solve_path(self, name, values, options)
 
@@ -222,15 +223,3 @@ class Varied(variation.Variation, Problem):
         varied = cls(**fields)
         _ = varied.declaration
         return varied
-
-
-def certified(
-    problem: Formulation | Program,
-    values: Mapping[str, Any],
-    duals: Mapping[str, Any] | None,
-    seconds: float | None = None,
-) -> Certificate:
-    """Return what a point, and optionally multipliers, prove about a problem or a program."""
-    program = problem if isinstance(problem, Program) else checked_program(problem)
-    allowed = None if seconds is None else as_positive(seconds, "seconds", or_zero=True)
-    return certify_program(program, values, duals, allowed)

@@ -79,16 +79,21 @@ def _solved_as_asked(problem: Formulation, options: Options) -> Solution:
 
 def solved(problem: Formulation, options: Options, watch: Watch | None = None) -> Solution:
     """Reduce, solve, lift and certify; the outcome is a solution, however good."""
-    limits, began, watch = options.limits, perf_counter(), watch or Unwatched()
+    began = perf_counter()
     try:
-        require_no_contradiction(problem)
-        plan = make_plan(problem, options)
-    except InfeasibleProblem as contradiction:
+        return _solved(problem, options, watch or Unwatched())
+    except InfeasibleProblem as contradiction:  # seen without a solver
         if options.strict:
             raise
         plan = make_plan(problem, replace(options, form=problem.about.form, route=None, presolve=False))
         spent = Timings(reduce=perf_counter() - began)
         return Solution(problem, Status.INFEASIBLE, str(contradiction), plan, spent)
+
+
+def _solved(problem: Formulation, options: Options, watch: Watch) -> Solution:
+    limits, began = options.limits, perf_counter()
+    require_no_contradiction(problem)
+    plan = make_plan(problem, options)
     _check_route(plan, options)
     watch.has_planned(plan)
     factor = None if options.start is None else _started(plan, options.start)

@@ -13,6 +13,7 @@ import cvxpy as cp
 from ..errors import CvxlinkError, InvalidInput, InvalidProblem
 from ..model.about import About
 from ..model.declared import declared_variables
+from ..model.well_formed import asked_by_name
 from ..numerics.arguments import as_mapping, shown
 from ..numerics.matrices import Arrays
 from .formulation import Formulation, Learnt
@@ -105,13 +106,13 @@ class Variation(Formulation):
 
     def objective(self, /, **variables: Any) -> Any:
         """Return the objective of the original and what is added to it."""
-        objective = self._template.objective(**variables)
+        objective = asked_by_name(self._template, "objective", variables)
         terms = [_term(asked(made, variables, "the term")) for made in self.plus]
         return type(objective)(sum(terms, objective.args[0])) if terms else objective
 
     def constraints(self, /, **variables: Any) -> dict[str, Any]:
         """Return the constraints of the original without some, and those that are added."""
-        declared = self._template.constraints(**variables)
+        declared = asked_by_name(self._template, "constraints", variables)
         kept = {name: group for name, group in declared.items() if name not in self.removed}
         added = {name: asked(made, variables, f"the constraint {name!r}") for name, made in self.added.items()}
         return {**kept, **added}
@@ -216,7 +217,7 @@ def _require_function(made: Any, name: str, argument: str, example: str) -> None
 
 def _group_names(problem: Formulation) -> list[str]:
     """Return the names of all constraints, also of those that are empty here."""
-    declared = problem.constraints(**declared_variables(problem))
+    declared = asked_by_name(problem, "constraints", declared_variables(problem))
     return list(as_mapping(declared, "constraints", "constraints by name"))
 
 

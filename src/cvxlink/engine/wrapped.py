@@ -11,6 +11,7 @@ from typing import Any
 
 import cvxpy as cp
 import numpy as np
+from cvxpy.problems.problem import SolverStats
 from cvxpy.reductions.solution import Solution as AnswerOfCVXPY
 
 from ..certificates import Certificate
@@ -23,9 +24,10 @@ from ..programs.base import Program
 from ..programs.status import Status
 from ..solvers.through_cvxpy import RawResult
 from .formulation import Formulation
+from .given_points import certified
 from .options import Options, signature
 from .plain_cvxpy import checked_names, named, new_like, numbers_of, require_convex, require_real_variables
-from .problem import Problem, certified
+from .problem import Problem
 from .solution import Solution
 from .solve import solve as solve_as_asked
 
@@ -53,11 +55,15 @@ class Wrapped(Problem):
         The names that were given to variables and constraints.
     numbers : dict
         The values of the problem's parameters by name, as they were when it was wrapped.
+    is_changed : bool
+        Whether :meth:`changed` has given parameters other values. Answers are then written into the CVXPY problem only
+        if the parameters have these values there too.
     """
 
     source: cp.Problem
     names: Mapping[str, Any] = field(default_factory=dict)
     numbers: Mapping[str, Any] | None = None
+    is_changed: bool = False
 
     def __post_init__(self) -> None:
         problem = as_instance(self.source, cp.Problem, "problem", "a cvxpy.Problem")
@@ -114,7 +120,7 @@ class Wrapped(Problem):
         if not isinstance(name, str) or name not in self.numbers:
             raise InvalidInput.about("name", f"must be a parameter of the problem, not {shown(name)}")
         value, stand_in = self.numbers[name], self.__dict__.get("_stand_in")
-        return value if stand_in is None else stand_in(name, value)
+        return value if stand_in is None else stand_in(name, value, self._parameters[name].attributes)
 
     @property
     def changeable(self) -> tuple[str, ...]:
@@ -123,7 +129,7 @@ class Wrapped(Problem):
 
     def _with_fields(self, given: Mapping[str, Any]) -> Wrapped:
         assert self.numbers is not None
-        return replace(self, numbers={**self.numbers, **given})
+        return replace(self, numbers={**self.numbers, **given}, is_changed=True)
 
     def variables(self) -> dict[str, cp.Variable]:
         """Return new variables like those of the problem."""
@@ -170,25 +176,47 @@ class Wrapped(Problem):
         ``problem.value`` and ``problem.status`` are what CVXPY would have left there: nothing of an earlier answer
         stays, and an answer that is not proven is "optimal_inaccurate".
         """
+        stale = self._stale
+        if stale and not self.is_changed:
+            raise InvalidInput(
+                f"the parameter {stale[0]} has changed since the problem was wrapped, so the answer would not be "
+                f"one of the CVXPY problem; wrap it again",
+                "problem",
+            )
+        asked = Options.of(solver=solver, form=form, presolve=presolve, **options)
+        if stale:
+            return solve_as_asked(self, asked)
         try:
-            solution = solve_as_asked(self, Options.of(solver=solver, form=form, presolve=presolve, **options))
+            solution = solve_as_asked(self, asked)
         except SolveFailed as failure:
             if isinstance(failure.solution, Solution):
                 self.save(failure.solution)
             raise
         except InfeasibleProblem:  # seen before any solver ran
-            self.source._clear_solution()
+            self._clear()
             self.source.unpack(self._without_a_point(Status.INFEASIBLE))
             raise
         self.save(solution)
         return solution
+
+    @property
+    def _stale(self) -> list[str]:
+        """The parameters of the CVXPY problem that have other values there now."""
+        assert self.numbers is not None
+        there = {name: parameter.value for name, parameter in self._parameters.items()}
+        return [
+            name
+            for name, value in there.items()
+            if value is None or not np.array_equal(as_dense(value), self.numbers[name])
+        ]
 
     def save(self, solution: Solution) -> None:
         """Write a solution of this problem into the CVXPY problem: values, multipliers, and how it ended."""
         as_instance(solution, Solution, "solution", "a solution of this problem")
         if not isinstance(solution.problem, Wrapped) or solution.problem.source is not self.source:
             raise InvalidInput("solution must be one of this problem; it belongs to another", "solution")
-        self.source._clear_solution()
+        self._clear()
+        self.source._solver_stats = _stats(solution)
         if solution.values and solution.status in WITH_A_POINT:
             primal = {variable.id: as_dense(solution.values[name]) for name, variable in self._own.items()}
             answer = AnswerOfCVXPY(WITH_A_POINT[solution.status], solution.value, primal, {}, {})
@@ -196,10 +224,16 @@ class Wrapped(Problem):
         elif solution.status in WITHOUT_A_POINT:
             answer = self._without_a_point(solution.status)
         else:
+            self.source._status = cp.USER_LIMIT if solution.status is Status.LIMIT else None
             return
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)  # of CVXPY, about its own way to read sparse variables
             self.source.unpack(answer)
+
+    def _clear(self) -> None:
+        """Remove what an earlier solve left in the CVXPY problem."""
+        self.source._clear_solution()
+        self.source._solver_stats = None
 
     def _without_a_point(self, status: Status) -> AnswerOfCVXPY:
         """Return how CVXPY says that there is no answer."""
@@ -255,6 +289,12 @@ class Wrapped(Problem):
     def _left_there(self) -> RawResult:
         """Return the values and multipliers in the CVXPY problem, in our convention."""
         for name, variable in self._own.items():
+            if variable.value is None and str(self.source.status).startswith((cp.INFEASIBLE, cp.UNBOUNDED)):
+                raise InvalidInput(
+                    f"the problem was found {self.source.status}, so it has no point to certify; "
+                    f"cl.wrap(problem).why_infeasible() says why, with a proof",
+                    "problem",
+                )
             if variable.value is None:
                 raise InvalidInput(
                     f"the variable {name} has no value; solve the problem first, or give values", "problem"
@@ -322,6 +362,13 @@ def certify(
     if values is None:
         raise InvalidInput("values must be given: a value for each variable by name", "values")
     return certified(problem, values, duals, seconds)
+
+
+def _stats(solution: Solution) -> SolverStats:
+    """Return how a solve went, as CVXPY says it; a route is named instead of a solver."""
+    plan, timings = solution.plan, solution.timings
+    route = None if plan.route is None else f"cvxlink, route {plan.route.name!r}"
+    return SolverStats(plan.solver or route or "cvxlink", timings.solve, timings.compile, solution.iterations)
 
 
 def _is_row(constraint: Any) -> bool:

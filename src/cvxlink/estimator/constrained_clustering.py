@@ -20,7 +20,7 @@ from ..engine.problem import Problem
 from ..errors import ClippedWarning, InvalidInput, LinkWarning
 from ..methods.cuts.csc import CSC
 from ..methods.fantope.ncuts import NCuts
-from ..methods.table import method
+from ..methods.table import method, require_options
 from ..numerics.arguments import as_choice
 from ..numerics.checks import as_count, real_array
 from ..programs.status import DEFAULT_ACCURACY
@@ -279,6 +279,7 @@ class ConstrainedClustering(ClusterMixin, OptionsAsParameters):
         n = X.shape[0]
         known = Supervision.given(n, y, must_link, cannot_link, links)
         chosen, options = method(self.method), self.options_by_name
+        require_options(chosen.formulation, options, "method_options")
         replaced = takes_either(chosen) and known.is_empty
         if replaced:
             trouble = LinkWarning.asking_for(

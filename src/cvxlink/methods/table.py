@@ -64,7 +64,7 @@ class Method:
         """Which of graph, kernel, links, labels and n_clusters it has a field for."""
         return tuple(name for name in GIVEN if name in _parameters(self.formulation))
 
-    def make(self, graph: Graph, links: Links, labels: Any, n_clusters: int, **options: Any) -> Problem:
+    def make(self, graph: Graph, links: Links, labels: Any, n_clusters: int, /, **options: Any) -> Problem:
         """Return the method on a graph; of links, labels and clusters it takes what it needs.
 
         ``options`` are fields of the formulation, ``mu=0.2`` for SRCP; the others keep their defaults.
@@ -149,7 +149,8 @@ def require_options(formulation: type[Problem], names: Iterable[str], argument: 
     unknown = [name for name in names if name not in options]
     if unknown:
         known = f"it has {', '.join(options)}" if options else "it has none"
-        raise InvalidInput(f"{formulation.__name__} has no option {unknown[0]!r}; {known}", argument)
+        given = ", which comes from the data" if unknown[0] in GIVEN else ""
+        raise InvalidInput(f"{formulation.__name__} has no option {shown(unknown[0])}{given}; {known}", argument)
 
 
 def _signature(formulation: type[Problem]) -> list[inspect.Parameter]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from textwrap import wrap
@@ -12,83 +12,18 @@ from typing import Any, ClassVar
 import cvxpy as cp
 import numpy as np
 import scipy.sparse as sp
-from cvxpy.transforms.indicator import indicator
 
 from ..errors import InvalidInput, InvalidProblem
 from ..numerics.arguments import as_mapping, shown
 from ..numerics.checks import real_array
 from ..numerics.matrices import Arrays
-from . import typesetting
+from . import attributes, typesetting
 from . import typesetting as mathematics
 from .about import About
 from .expressions import as_expression
 from .hidden_cones import exponential_atoms, log_dets, parts_of, semidefinite_orders
 from .tables import WIDTH
-
-
-def _check_leaves(term: Any, variables: Mapping[str, cp.Variable], what: str) -> None:
-    """Raise if a term has an undeclared variable, a parameter without a value, or a constant that is not finite."""
-    declared = {variable.id for variable in variables.values()}
-    for variable in term.variables():
-        if variable.id not in declared:
-            raise InvalidProblem(f"{what} uses a variable {variable.name()} that variables() does not return")
-    if any(isinstance(part, indicator) for part in parts_of(term)):
-        raise InvalidProblem(f"{what} has an indicator of constraints; return these from constraints() instead")
-    for parameter in term.parameters():
-        if parameter.value is None:
-            raise InvalidProblem(f"{what} has a parameter {parameter.name()} without a value; set its value")
-    for constant in term.constants():
-        numbers = constant.value.data if sp.issparse(constant.value) else constant.value
-        if not np.isfinite(numbers).all():
-            raise InvalidProblem(f"{what} has a constant with NaN or infinite entries")
-
-
-OF_MATRICES = ("symmetric", "PSD", "NSD", "diag")
-
-
-def _listed(group: Any) -> list[Any]:
-    """Return the constraints of a group: one, or several in a list, a tuple, an array or a generator."""
-    if isinstance(group, np.ndarray):
-        return group.ravel().tolist()
-    several = isinstance(group, Iterable) and not isinstance(group, str | Mapping | cp.Expression)
-    return list(group) if several else [group]
-
-
-def _as_constraints(term: Any) -> list[Any]:
-    """Return a comparison of numbers, which Python answers at once, as a constraint; anything else as it is.
-
-    A stack of matrices becomes one constraint per matrix.
-    """
-    if isinstance(term, bool | np.bool_):
-        return [cp.Constant(0.0) <= cp.Constant(1.0) if term else cp.Constant(1.0) <= cp.Constant(0.0)]
-    if isinstance(term, cp.constraints.PSD) and term.args[0].ndim > 2:
-        stack = term.args[0]
-        return [stack[place] >> 0 for place in np.ndindex(stack.shape[:-2])]
-    return [term]
-
-
-def checked_variables(problem: Any) -> dict[str, cp.Variable]:
-    """Ask a problem for its variables and check them."""
-    name, variables = type(problem).__name__, problem.variables()
-    if not isinstance(variables, Mapping) or not variables:
-        raise InvalidProblem(f"{name}.variables() must return a dictionary of CVXPY variables by name")
-    for key, variable in variables.items():
-        if not isinstance(variable, cp.Variable):
-            raise InvalidProblem(f"{name}.variables(): {key!r} is not a cvxpy.Variable")
-        if variable.is_complex() or variable.attributes["boolean"] or variable.attributes["integer"]:
-            raise InvalidProblem(
-                f"{name}: the variable {key} must be real; complex and integer variables are not supported"
-            )
-        if variable.ndim > 2 and any(variable.attributes[attribute] for attribute in OF_MATRICES):
-            raise InvalidProblem(
-                f"{name}: the variable {key} is a stack of matrices with an attribute of matrices; declare one "
-                f"variable for each of them, or leave out the attribute and constrain {key}[k]"
-            )
-        if any(isinstance(bound, cp.Expression) for bound in variable.bounds or ()):
-            raise InvalidProblem(
-                f"{name}: the bounds of the variable {key} must be numbers; write an expression as a constraint"
-            )
-    return dict(variables)
+from .well_formed import as_constraints, asked_by_name, check_leaves, checked_variables, listed, not_convex_in
 
 
 @dataclass(frozen=True)
@@ -109,7 +44,7 @@ class Sizes:
     exponential: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        parts = [f"{self.unknowns} unknowns"]
+        parts = [f"{self.unknowns} unknown{'s' if self.unknowns != 1 else ''}"]
         if self.equations:
             parts.append(f"{self.equations} equation{'s' if self.equations > 1 else ''}")
         if self.inequalities:
@@ -131,21 +66,23 @@ class Declaration:
     def of(cls, problem: Any, variables: Mapping[str, cp.Variable]) -> Declaration:
         """Collect and check what a problem declares over its variables; an error names the part that is wrong."""
         name = problem.called
-        objective = problem.objective(**variables)
+        objective = asked_by_name(problem, "objective", variables)
         if not isinstance(objective, (cp.Minimize, cp.Maximize)):
             raise InvalidProblem(f"{name}.objective() must return cvxpy.Minimize(…) or cvxpy.Maximize(…)")
-        _check_leaves(objective, variables, f"{name}: the objective")
+        check_leaves(objective, variables, f"{name}: the objective")
         if problem.convex and not objective.is_dcp():
+            kind = "convex" if isinstance(objective, cp.Minimize) else "concave"
             raise InvalidProblem(
-                f"{name}: CVXPY does not recognise the objective as convex "
-                f"(for Maximize: concave); rewrite it to follow the rules of disciplined convex programming"
+                f"{name}: CVXPY does not recognise the objective as {kind} because of "
+                f"{not_convex_in(objective, variables)}; rewrite it to follow the rules of disciplined convex "
+                f"programming"
             )
-        declared = problem.constraints(**variables)
+        declared = asked_by_name(problem, "constraints", variables)
         if not isinstance(declared, Mapping):
             raise InvalidProblem(f"{name}.constraints() must return a dictionary of constraints by name")
         groups = {}
         for key, group in declared.items():
-            terms = [constraint for term in _listed(group) for constraint in _as_constraints(term)]
+            terms = [constraint for term in listed(group) for constraint in as_constraints(term)]
             for term in terms:
                 if not isinstance(term, cp.constraints.constraint.Constraint):
                     raise InvalidProblem(
@@ -156,11 +93,12 @@ class Declaration:
                         f"{name}: the constraint {key!r} allows single values only, which is not convex; use an "
                         f"interval"
                     )
-                _check_leaves(term, variables, f"{name}: the constraint {key!r}")
+                check_leaves(term, variables, f"{name}: the constraint {key!r}")
                 if problem.convex and not term.is_dcp():
                     raise InvalidProblem(
-                        f"{name}: CVXPY does not recognise the constraint {key!r} as convex; "
-                        f"rewrite it to follow the rules of disciplined convex programming"
+                        f"{name}: CVXPY does not recognise the constraint {key!r} as convex because of "
+                        f"{not_convex_in(term, variables)}; rewrite it to follow the rules of disciplined convex "
+                        f"programming"
                     )
             terms = [term for term in terms if term.size > 0]
             if terms:  # an empty set of links makes an empty group: nothing to solve, nothing to show
@@ -184,6 +122,14 @@ class Declaration:
         """Return the same as LaTeX."""
         return r",\quad ".join(mathematics.tex(term, self.variables) for term in terms)
 
+    def said_of_variables(self, written: Callable[[str, cp.Variable, bool], list[str]]) -> dict[str, list[str]]:
+        """Return what variables are declared to be, by name, where that is anything; ``written`` writes one."""
+        parts = [part for term in (self.objective, *self.terms) for part in parts_of(term)]
+        matrices = [part for part in parts if isinstance(part, cp.constraints.PSD | cp.log_det)]
+        ids = {variable.id for part in matrices for variable in part.variables()}
+        found = {name: written(name, v, v.id in ids) for name, v in self.variables.items()}
+        return {name: statements for name, statements in found.items() if statements}
+
     @cached_property
     def sizes(self) -> Sizes:
         """Count unknowns, equations, inequalities and cones."""
@@ -191,11 +137,9 @@ class Declaration:
         psd, other = [], []
         equations = inequalities = 0
         for variable in self.variables.values():
-            order = variable.shape[0] if variable.ndim == 2 else 0
-            symmetric = order > 1 and variable.is_symmetric()
-            unknowns += order * (order + 1) // 2 if symmetric else variable.size
+            unknowns += attributes.unknowns_of(variable)
             if variable.attributes["PSD"] or variable.attributes["NSD"]:
-                psd.append(order)
+                psd.append(variable.shape[0])
         for term in self.terms:
             if isinstance(term, cp.constraints.PSD):
                 psd.append(term.shape[-1])
@@ -265,9 +209,15 @@ class Declared(ABC):
         if not isinstance(name, str) or not hasattr(self, name):
             raise InvalidInput.about("name", f"must be a field of {type(self).__name__}, not {shown(name)}")
         value, stand_in = getattr(self, name), self.__dict__.get("_stand_in")
+        if not isinstance(value, np.ndarray | float | int | Mapping | cp.Expression | None) and not sp.issparse(value):
+            try:
+                real_array(value, name)
+            except InvalidInput:  # before CVXPY says so in its own words
+                problem = f"must be a number or an array of numbers, not {shown(value)}"
+                raise InvalidInput.about(name, problem) from None
         return value if stand_in is None else stand_in(name, value)
 
-    def require_variables(self, **given: Any) -> None:
+    def require_variables(self, /, **given: Any) -> None:
         """Raise if something given by the name of a variable does not have its shape."""
         for name, variable in declared_variables(self).items():
             if name in given:
@@ -297,6 +247,8 @@ class Declared(ABC):
         rows = [(verb, written("objective", [declaration.objective]), "")]
         for name, group in declaration.constraints.items():
             rows.append(("" if len(rows) > 1 else "subject to", written(name, group), name))
+        for name, statements in declaration.said_of_variables(attributes.worded).items():
+            rows.append(("" if len(rows) > 1 else "subject to", ",  ".join(statements), f"(as {name} is declared)"))
         width = max(len(text) for _, text, name in rows if name) if len(rows) > 1 else 0
         lines = [self._title()]
         lines += [f"  {head:<11} {text:<{width}}   {name}".rstrip() for head, text, name in rows]
@@ -321,6 +273,9 @@ class Declared(ABC):
         head = r"\text{s.t.} \quad"
         for name, group in declaration.constraints.items():
             lines.append(f"{head} & {written(name, group)}")
+            head = ""
+        for statements in declaration.said_of_variables(attributes.tex).values():
+            lines.append(head + " & " + r",\quad ".join(statements))
             head = ""
         return "$$\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}$$"
 

@@ -140,6 +140,8 @@ def plot_path(path: SolutionPath, ax: Axes | None = None, title: str = "") -> Ax
     """
     if not isinstance(path, SolutionPath):
         raise InvalidInput(f"plot_path takes a path, what problem.path() returns, not {type(path).__name__}", "path")
+    if path.values.ndim > 1:
+        raise InvalidInput(f"plot_path draws one number per value, but {path.name} has several; print the path", "path")
     ax = axes(ax)
     order = np.argsort(path.values, kind="stable")
     values, optima = path.values[order], path.optima[order]

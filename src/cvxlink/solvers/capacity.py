@@ -9,6 +9,7 @@ from pathlib import Path
 from ..programs.base import Program
 from ..programs.declared import semidefinite_names
 from ..programs.linear_sdp import LinearSDP
+from .executables import COMMAND_LINE
 
 GIGABYTE = 2.0**30
 # Less is not worth a line.
@@ -20,6 +21,8 @@ CLARABEL_BYTES = 53.0
 # and 40: as much memory as a dense block of 1.5 times the order.
 LOG_DET_SHARE = 0.75
 NUMBER = 8.0
+AS_CLARABEL = ("CLARABEL", "MOREAU")
+WITH_DENSE_BLOCKS = ("COPT", "MOSEK")
 # Limits of containers, where there are any.
 CONTAINER_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
 
@@ -47,17 +50,30 @@ def memory_needed(solver: str, program: Program) -> float | None:
     """Return about how many bytes a solver needs for the dense blocks of a program, or None if that is not known.
 
     SDPA keeps a dense matrix of the order of the unknowns m, measured as 8m² bytes. CVXOPT keeps that too, and the rows
-    of every block as a dense matrix, measured as 8m(m + Σw²) bytes.
+    of every block as a dense matrix, measured as 8m(m + Σw²) bytes. Executables eliminate the equations first. Moreau
+    works as Clarabel does. Of other interior-point codes it is only known that the entries of a dense block make a
+    dense matrix, of order w(w + 1)/2.
     """
-    unknowns = program.sizes.unknowns
-    if solver == "CLARABEL":
-        return sum(CLARABEL_BYTES * (w * (w + 1) / 2) ** 2 for w in _orders(program))
+    sizes = program.sizes
+    unknowns, blocks = sizes.unknowns, (*sizes.psd, *sizes.hidden_psd)
+    if solver in AS_CLARABEL:
+        return sum(CLARABEL_BYTES * _entries(w) ** 2 for w in _orders(program))
+    if not blocks:
+        return None
     if solver == "SDPA":
-        return NUMBER * unknowns**2 if program.sizes.psd else None
+        return NUMBER * unknowns**2
+    if solver in COMMAND_LINE:
+        return NUMBER * max(unknowns - sizes.equations, 0) ** 2
     if solver == "CVXOPT":
-        blocks = (*program.sizes.psd, *program.sizes.hidden_psd)
-        return NUMBER * unknowns * (unknowns + sum(w**2 for w in blocks)) if blocks else None
+        return NUMBER * unknowns * (unknowns + sum(w**2 for w in blocks))
+    if solver in WITH_DENSE_BLOCKS:
+        return sum(NUMBER * _entries(w) ** 2 for w in _orders(program))
     return None
+
+
+def _entries(order: float) -> float:
+    """Return the number of entries in half a symmetric matrix."""
+    return order * (order + 1) / 2
 
 
 def memory_there_is() -> float:
@@ -86,6 +102,8 @@ def memory_in_words(solver: str, program: Program) -> str:
     """Return the memory that a solver needs, and for what."""
     needed, order = memory_needed(solver, program), max(_orders(program), default=0.0)
     what = f"a dense semidefinite block of order {order:.0f}"
-    if solver != "CLARABEL":
+    if solver not in (*AS_CLARABEL, *WITH_DENSE_BLOCKS):
         what = f"{what} and {program.sizes.unknowns} unknowns"
-    return f"about {(needed or 0.0) / GIGABYTE:.2g} GB for {what}"
+    about = "at least" if solver in (*COMMAND_LINE, *WITH_DENSE_BLOCKS) else "about"
+    size = (needed or 0.0) / GIGABYTE
+    return f"{about} {f'{size:.2g}' if size < 100 else f'{size:.0f}'} GB for {what}"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import cvxpy as cp
@@ -56,7 +58,8 @@ class SolverNotes:
     reaches a tight tolerance and return nothing; it gets a second try with looser tolerances. A solver that
     ``needs_process`` runs in its own process by default, because its library ends Python on some programs, or prints
     even if it is told not to. One that ``keeps_lock`` lets no other thread of Python run, so that Ctrl-C would have to
-    wait for it; it runs there if the program is large.
+    wait for it; it runs there if the program is large. ``finds_licence`` says whether a licence is where the solver
+    looks for it; without one, messages do not suggest the solver.
     """
 
     get: str
@@ -72,9 +75,15 @@ class SolverNotes:
     stalls: bool = False
     needs_process: bool = False
     keeps_lock: bool = False
+    finds_licence: Callable[[], bool] | None = None
+
+
+def _finds_mosek_licence() -> bool:
+    return "MOSEKLM_LICENSE_FILE" in os.environ or (Path.home() / "mosek" / "mosek.lic").exists()
 
 
 INTERIOR, FIRST_ORDER, ACTIVE_SET = "interior point", "first order", "active set"
+BRANCHING = "branch and bound"
 EXTRA = "pip install 'cvxlink[solvers]'"
 DENSE = "dense semidefinite blocks up to about order 100"
 BLOCKS = "semidefinite blocks up to about order 2000"
@@ -158,6 +167,7 @@ SOLVERS: dict[str, SolverNotes] = {
         lambda count: {"mosek_params": {"MSK_IPAR_NUM_THREADS": count}},
         get_licence="academics get one for free at mosek.com; put the licence file where MOSEK looks for it, or set "
         "MOSEKLM_LICENSE_FILE to its path",
+        finds_licence=_finds_mosek_licence,
     ),
     "COPT": SolverNotes(
         "pip install 'cvxlink[copt]'; small problems need no licence",
@@ -178,6 +188,9 @@ SOLVERS: dict[str, SolverNotes] = {
         warm_start=True,
     ),
     "HIGHS": SolverNotes("comes with CVXPY", ACTIVE_SET, "MIT", "highspy"),
+    "SCIPY": SolverNotes("comes with CVXPY; it calls the HiGHS in SciPy", ACTIVE_SET, "BSD-3-Clause", "scipy"),
+    "GLPK": SolverNotes(f"{EXTRA}; it comes with CVXOPT", ACTIVE_SET, "GPL-3.0", reports=()),
+    "GLPK_MI": SolverNotes(f"{EXTRA}; it comes with CVXOPT", BRANCHING, "GPL-3.0", reports=()),
     "ECOS": SolverNotes("pip install ecos", INTERIOR, "GPL-3.0", "ecos", _tight("abstol", "reltol", "feastol")),
     "PIQP": SolverNotes("pip install piqp", INTERIOR, "BSD-2-Clause", "piqp", _tight("eps_abs", "eps_rel")),
     "PROXQP": SolverNotes(
@@ -229,8 +242,11 @@ SOLVERS: dict[str, SolverNotes] = {
         threads=lambda count: {"threads": count},
     ),
     "NAG": SolverNotes("pip install naginterfaces from NAG, and a licence", INTERIOR, "commercial", "naginterfaces"),
-    "SCIP": SolverNotes("pip install pyscipopt", "branch and bound", "Apache-2.0", "pyscipopt"),
-    "ECOS_BB": SolverNotes("pip install ecos", "branch and bound", "GPL-3.0", "ecos", _tight("abstol", "reltol")),
+    "SCIP": SolverNotes("pip install pyscipopt", BRANCHING, "Apache-2.0", "pyscipopt"),
+    "ECOS_BB": SolverNotes("pip install ecos", BRANCHING, "GPL-3.0", "ecos", _tight("abstol", "reltol")),
+    "CBC": SolverNotes("pip install cylp, which needs CBC itself", BRANCHING, "EPL-2.0", "cylp"),
+    "GLOP": SolverNotes("pip install ortools", ACTIVE_SET, "Apache-2.0", "ortools"),
+    "PDLP": SolverNotes("pip install ortools", FIRST_ORDER, "Apache-2.0", "ortools"),
     "MPAX": SolverNotes("pip install mpax, which brings JAX", FIRST_ORDER, "MIT", "mpax"),
     "CUCLARABEL": SolverNotes("Julia, CuPy and an NVIDIA card; see CVXPY's list", INTERIOR, "Apache-2.0"),
     "CUOPT": SolverNotes("an NVIDIA card; see cuOpt's documentation", FIRST_ORDER, "Apache-2.0", "cuopt"),
@@ -246,7 +262,7 @@ SOLVERS: dict[str, SolverNotes] = {
 
 # ------------------------------------------------------------------ what they take
 
-KINDS = SEMIDEFINITE, LOGARITHMS, QUADRATIC = "semidefinite", "logarithms", "quadratic"
+KINDS = SEMIDEFINITE, LOGARITHMS, QUADRATIC, LINEAR = "semidefinite", "logarithms", "quadratic", "linear"
 # COPT 8.0 reports feasible programs with logarithms as infeasible. It can be requested, but is not suggested.
 WRONG_ON_LOGARITHMS = ("COPT",)
 CONES = {"SOC": "second-order", "PSD": SEMIDEFINITE, "SvecPSD": SEMIDEFINITE, "ExpCone": "exponential"}
@@ -262,7 +278,7 @@ def cones_of(name: str) -> tuple[str, ...]:
 
 
 def kinds_of(name: str) -> tuple[str, ...]:
-    """Return the kinds of programs of this toolkit that a solver accepts.
+    """Return the kinds of programs that a solver accepts; linear ones are accepted by all.
 
     Quadratic programs may be passed as such, as second-order cones or as semidefinite ones.
     """
@@ -272,13 +288,15 @@ def kinds_of(name: str) -> tuple[str, ...]:
         kinds.append(LOGARITHMS)
     if name in SOLVER_MAP_QP or cones:
         kinds.append(QUADRATIC)
-    return tuple(kinds)
+    return (*kinds, LINEAR)
 
 
 def known_solvers() -> list[str]:
-    """Return all solvers for these problems, installed or not; those with notes come first."""
-    others = sorted({*SOLVER_MAP_CONIC, *SOLVER_MAP_QP} - set(SOLVERS))
-    return [*SOLVERS, *(name for name in others if kinds_of(name))]
+    """Return all solvers that CVXPY or a file reaches, installed or not; those with notes come first.
+
+    CVXPY's solvers for nonlinear programs, such as IPOPT, take its convex problems only as if they were not convex.
+    """
+    return [*SOLVERS, *sorted({*SOLVER_MAP_CONIC, *SOLVER_MAP_QP} - set(SOLVERS))]
 
 
 def installed_solvers() -> list[str]:
@@ -314,13 +332,18 @@ def installed_sdp_solvers() -> list[str]:
     return [name for name in installed_solvers() if takes_semidefinite(name)]
 
 
+def suggested(names: Iterable[str]) -> list[str]:
+    """Return those of some solvers that a message can suggest: not those that are known to have no licence here."""
+    licences = {name: notes.finds_licence for name, notes in SOLVERS.items() if notes.finds_licence is not None}
+    return [name for name in names if name not in licences or licences[name]()]
+
+
 def capable_solvers(problem: cp.Problem) -> list[str]:
-    """Return the installed solvers that accept semidefinite constraints, and logarithms if the problem has any."""
+    """Return the solvers to suggest that accept semidefinite constraints, and logarithms if the problem has any."""
+    able = suggested(installed_sdp_solvers())
     if not any(atom in EXP_ATOMS for atom in problem.atoms()):
-        return installed_sdp_solvers()
-    return [
-        name for name in installed_sdp_solvers() if LOGARITHMS in kinds_of(name) and name not in WRONG_ON_LOGARITHMS
-    ]
+        return able
+    return [name for name in able if LOGARITHMS in kinds_of(name) and name not in WRONG_ON_LOGARITHMS]
 
 
 def require_solver(name: str) -> str:
@@ -331,7 +354,7 @@ def require_solver(name: str) -> str:
         return key
     if key in COMMAND_LINE and COMMAND_LINE[key].path:
         return key
-    here = ", ".join(installed_sdp_solvers())
+    here = ", ".join(suggested(installed_sdp_solvers()))
     if key in SOLVERS or key in SOLVER_MAP_CONIC or key in SOLVER_MAP_QP:
         notes = SOLVERS.get(key)
         how = f"get it with: {notes.get}" if notes else "see CVXPY's list of solvers on how to install it"
@@ -350,7 +373,7 @@ def require_cones(solver: str, sizes: Sizes) -> None:
         needed["exponential"] = f"logarithms or exponentials ({', '.join(sizes.exponential)})"
     if set(needed) <= cones:
         return
-    able = [name for name in installed_solvers() if set(needed) <= set(cones_of(name))]
+    able = suggested(name for name in installed_solvers() if set(needed) <= set(cones_of(name)))
     if "exponential" in needed:
         able = [name for name in able if name not in WRONG_ON_LOGARITHMS]
     raise SolverUnavailable(

@@ -16,6 +16,7 @@ from ..model.tables import Table
 from ..numerics.checks import as_flag
 from ..programs.status import DEFAULT_ACCURACY
 from .catalogue import (
+    LINEAR,
     LOGARITHMS,
     QUADRATIC,
     SEMIDEFINITE,
@@ -60,11 +61,19 @@ def _from_0_to_1() -> tuple[Declaration, float]:
     return Declaration({"f": f}, cp.Minimize(cp.sum_squares(f[1:] - f[:-1])), ends), 2 / (N - 1)
 
 
+def _shares() -> tuple[Declaration, float]:
+    """Shares of at most 1/2 that add up to one, with costs 1, 2, …; the optimum takes the two cheapest."""
+    x = cp.Variable(N, name="x")
+    groups = {"shares": [x >= 0], "half": [x <= 0.5], "whole": [cp.sum(x) == 1]}
+    return Declaration({"x": x}, cp.Minimize(np.arange(1.0, N + 1) @ x), groups), 1.5
+
+
 # A program of each kind on ten points, with its optimum computed by hand.
 SMOKE: dict[str, Callable[[], tuple[Declaration, float]]] = {
     SEMIDEFINITE: _equal_steps,
     LOGARITHMS: _two_that_agree,
     QUADRATIC: _from_0_to_1,
+    LINEAR: _shares,
 }
 
 
@@ -80,8 +89,8 @@ class SolverInfo:
     licence, get, limits : str
         Its licence, how to install it, and what is known about the sizes it can handle.
     cones, takes : tuple of str
-        The cones it accepts, and the kinds of programs of this toolkit that it can therefore solve: semidefinite,
-        logarithms (and semidefinite), quadratic.
+        The cones it accepts, and the kinds of programs that it can therefore solve: semidefinite, logarithms (and
+        semidefinite), quadratic, linear.
     reports : tuple of str
         What CVXPY passes on about a run: iterations, time.
     warm_start : bool
@@ -137,7 +146,7 @@ class SolverTable(Table[SolverInfo]):
 
 
 def solvers(check: bool = True) -> SolverTable:
-    """Return the table of solvers that CVXPY or this toolkit can call for these problems.
+    """Return the table of solvers that CVXPY or this toolkit can call for convex problems.
 
     Parameters
     ----------

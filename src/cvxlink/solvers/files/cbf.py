@@ -22,8 +22,11 @@ LARGEST_COUNT = 10**9
 COUNTED = re.compile(r"cvxlink: (\d+) lines")
 
 
-def write_cbf(program: ConeProgram, path: Path) -> None:
-    """Write a program: free variables, inequalities as one cone, other cones, and semidefinite constraints."""
+def write_cbf(program: ConeProgram, path: Path, note: str = "") -> None:
+    """Write a program: free variables, inequalities as one cone, other cones, and semidefinite constraints.
+
+    ``note`` is a line for those who read the file, which solvers treat as a comment.
+    """
     m, linear = len(program.c), program.linear
     version = VERSION_OF_OTHERS if program.others else VERSION
     parts = [f"VER\n{version}\n", *_powers(program.others), f"OBJSENSE\nMIN\n\nVAR\n{m} 1\nF {m}\n"]
@@ -49,7 +52,8 @@ def write_cbf(program: ConeProgram, path: Path) -> None:
         at = np.flatnonzero(D)
         parts.append(_section("DCOORD", blocks[at], j[at], i[at], values=D[at]))
     text = "\n".join(parts)
-    path.write_text(f"# cvxlink: {_count(text.splitlines())} lines\n{text}", encoding="ascii")
+    comment = f"# {note}\n" if note else ""
+    path.write_text(f"# cvxlink: {_count(text.splitlines())} lines\n{comment}{text}", encoding="ascii")
 
 
 def _rows_of_others(program: ConeProgram) -> np.ndarray:

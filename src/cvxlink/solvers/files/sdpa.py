@@ -29,8 +29,8 @@ BETWEEN = re.compile(r"[\s,{}()]+")
 NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eEdD][-+]?\d+)?|[-+]?(?:nan|inf)\w*", re.IGNORECASE)
 
 
-def write_sdpa(program: ConeProgram, path: Path) -> None:
-    """Write a program; its offset goes into the first line, which solvers treat as a comment."""
+def write_sdpa(program: ConeProgram, path: Path, note: str = "") -> None:
+    """Write a program; its offset and a note go into the first line, which solvers treat as a comment."""
     rows, blocks, i, j = program.upper
     F = sp.csc_array(program.A[rows])
     constant = -program.b[rows]
@@ -42,7 +42,7 @@ def write_sdpa(program: ConeProgram, path: Path) -> None:
     matrix, entry, values = matrix[kept], entry[kept], values[kept]
     sizes = " ".join(str(-order if diagonal else order) for order, diagonal in program.blocks)
     head = [
-        f'"cvxlink: {len(values)} entries; add {program.offset:.17g} to the objective',
+        f'"cvxlink: {len(values)} entries; add {program.offset:.17g} to the objective{note and f"; {note}"}',
         str(F.shape[1]),
         str(len(program.blocks)),
         sizes,
