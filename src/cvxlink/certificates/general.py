@@ -57,9 +57,9 @@ BALANCED = 1e-4
 INACTIVE = 1e-6
 # Programs with more rows are not polished.
 LARGEST_POLISHED = 2000
-# A gap of this share of the accuracy is good enough.
-GOOD_ENOUGH = 0.01
-# Up to so many rows a search for what limits the variables costs little.
+# A gap of this share of the accuracy is good enough, and of the second one for larger programs.
+GOOD_ENOUGH, ENOUGH = 0.01, 0.1
+# Up to so many rows a search costs little.
 SMALL = 500
 # A bound that rounding changes by this share is tried again with multipliers that are less accurate, and smaller.
 SPOILED, ROUGHLY = 1e-6, 1e-8
@@ -99,7 +99,7 @@ def general_bound(
     worst = answer + WORSE * (1 + abs(answer))
     limits = intervals_of(form, worst)
     is_small = len(form.a) <= SMALL or budget.is_unlimited
-    found = _Candidates(form, limits, answer, GOOD_ENOUGH * budget.accuracy)
+    found = _Candidates(form, limits, answer, (GOOD_ENOUGH if is_small else ENOUGH) * budget.accuracy)
     given, worth, missing = None, None, ""
     try:
         given, known = _multipliers(declaration, form, duals, sign)

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from time import perf_counter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import clarabel
 import numpy as np
 import scipy.sparse as sp
+import scs
 
 from ..programs.status import DEFAULT_ACCURACY
-from ..reductions.cones import Block, clarabel_cones
+from ..reductions.cones import KINDS, Block, clarabel_cones
 
 TOLERANCE = 1e-11
+# With such a tolerance, and semidefinite blocks of a larger order, a first-order method takes less time. Its own
+# tolerance is larger: what it finds is far from exact in any case.
+ROUGH, LARGEST_BLOCK = 1e-6, 25
+OF_FIRST_ORDER, MOST_STEPS = 1e-4, 5000
 # A search that is not worth starting.
 LEAST_SECONDS = 1e-3
 ANSWERS = (clarabel.SolverStatus.Solved, clarabel.SolverStatus.AlmostSolved, clarabel.SolverStatus.InsufficientProgress)
@@ -84,6 +89,8 @@ def search(
     """Minimise cᵀz + ½ Σ squares·z² over Mz + a in cones, as accurately as possible; None without an answer in time."""
     if budget.is_spent or not len(a):
         return None
+    if tolerance >= ROUGH and max(block.order for block in blocks) > LARGEST_BLOCK:
+        return _by_first_order(cost, M, a, blocks, budget, squares)
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = tolerance
@@ -98,6 +105,60 @@ def search(
     if solution.status not in ANSWERS or not (np.isfinite(z).all() and np.isfinite(w).all()):
         return None
     return Found(z, w)
+
+
+def _by_first_order(
+    cost: np.ndarray,
+    M: sp.csr_array,
+    a: np.ndarray,
+    blocks: Sequence[Block],
+    budget: Budget,
+    squares: np.ndarray | None,
+) -> Found | None:
+    """Do the same with SCS, which needs no factorisation of dense blocks."""
+    starts = np.cumsum([0, *(block.rows.stop - block.rows.start for block in blocks)])
+    sorted_blocks = sorted(zip(blocks, starts, strict=False), key=lambda pair: KINDS.index(pair[0].kind))
+    rows = np.concatenate([start + _order_of_scs(block) for block, start in sorted_blocks])
+    unit = float(abs(cost).max(initial=0.0)) or 1.0
+    data = {"A": sp.csc_matrix(-M[rows]), "b": a[rows], "c": cost / unit}
+    if squares is not None:
+        data["P"] = sp.csc_matrix(sp.diags_array(squares / unit))
+    limit = {"time_limit_secs": budget.left} if np.isfinite(budget.left) else {}
+    settings = {
+        "eps_abs": OF_FIRST_ORDER,
+        "eps_rel": OF_FIRST_ORDER,
+        "max_iters": MOST_STEPS,
+        "verbose": False,
+        **limit,
+    }
+    answer = scs.SCS(data, _cones_of_scs([block for block, _ in sorted_blocks]), **settings).solve()
+    w = np.zeros(len(a))
+    w[rows] = unit * answer["y"]
+    if answer["info"]["status_val"] not in (1, 2) or not (np.isfinite(answer["x"]).all() and np.isfinite(w).all()):
+        return None
+    return Found(answer["x"], w)
+
+
+def _cones_of_scs(blocks: Sequence[Block]) -> dict[str, Any]:
+    def counts(kind: str) -> list[int]:
+        return [block.rows.stop - block.rows.start for block in blocks if block.kind == kind]
+
+    return {
+        "z": sum(counts("zero")),
+        "l": sum(counts("nonnegative")),
+        "q": counts("second-order"),
+        "s": [block.order for block in blocks if block.kind == "semidefinite"],
+        "ep": len(counts("exponential")),
+        "p": [block.alpha for block in blocks if block.kind == "power"],
+    }
+
+
+def _order_of_scs(block: Block) -> np.ndarray:
+    """Return the rows of a cone in the order in which SCS takes them: the lower triangle of a matrix by columns."""
+    if block.kind != "semidefinite":
+        return np.arange(block.rows.stop - block.rows.start)
+    column, row = np.triu_indices(block.order)
+    return row * (row + 1) // 2 + column
 
 
 def dual_cones(blocks: Sequence[Block], rows: np.ndarray, count: int, start: int) -> tuple[sp.csr_array, list[Block]]:

@@ -39,6 +39,7 @@ from .limited import SHARE_KEPT, Unwatched, Watch, solved_within_limits
 from .options import Options
 from .plan import FromEquivalent, Plan, make_plan, warm_routes
 from .repair import WORDS, repaired
+from .second_try import another_solver, better_of, limited_iterations
 from .solution import Solution, Timings
 
 # Searches for a proof may take this many seconds even if compiling and solving took less: on small programs they take
@@ -79,9 +80,15 @@ def _solved_as_asked(problem: Formulation, options: Options) -> Solution:
 
 def solved(problem: Formulation, options: Options, watch: Watch | None = None) -> Solution:
     """Reduce, solve, lift and certify; the outcome is a solution, however good."""
-    began = perf_counter()
+    began, watch = perf_counter(), watch or Unwatched()
     try:
-        return _solved(problem, options, watch or Unwatched())
+        first = _solved(problem, options, watch)
+        solver = another_solver(first, options)
+        if solver is None:
+            return first
+        left = _left_of(options.limits, perf_counter() - began).seconds
+        again = _solved(problem, replace(options, solver=solver, time_limit=left), watch)
+        return better_of(first, again)
     except InfeasibleProblem as contradiction:  # seen without a solver
         if options.strict:
             raise
@@ -136,6 +143,8 @@ def _by_solver(plan: Plan, options: Options, limits: Limits) -> tuple[Attempt, d
     """Run the solver, and once more with looser tolerances if it stalls; return the options as well."""
     assert plan.solver is not None
     told = translated(plan.solver, options.accuracy, options.threads, options.solver_options or {})
+    if options.solver is None and not options.solver_options:
+        told |= limited_iterations(plan)
     # Only ending its process stops a solver in time.
     isolated = _needs_isolation(plan, options) or limits.seconds is not None or limits.memory is not None
     if _goes_directly(plan, options, isolated):
