@@ -105,6 +105,46 @@ def test_an_iterative_route_returns_its_best_point_and_it_is_certified():
     assert 1.7 < seconds < 2 + OVER + BUSY
 
 
+class AtOnce(cl.Route):
+    """A route that needs no time."""
+
+    name, why = "at once", "it is asked for"
+
+    def run(self, data, settings):
+        return cl.Attempt(cl.Status.OPTIMAL, "found", {"x": np.full(2, 0.5)})
+
+
+class Squares:
+    """The program of ``Slow`` as data."""
+
+    def value(self, point):
+        return float(point["x"] @ point["x"])
+
+    def violations(self, point):
+        return {}
+
+
+def never(data, point, duals):
+    """A proof that does not end."""
+    time.sleep(100)
+
+
+class HardToProve(Slow):
+    """An answer comes at once, its proof never."""
+
+    @cached_property
+    def program(self):
+        return cl.SpecialProgram(self, Squares(), (AtOnce(),), never)
+
+
+def test_an_answer_is_kept_if_its_proof_takes_too_long():
+    solution, seconds = timed(HardToProve(), time_limit=1.0)
+    assert solution.status is cl.Status.LIMIT and solution.reason == "certifying the answer was stopped after 1 s"
+    np.testing.assert_array_equal(solution.values["x"], [0.5, 0.5])
+    assert solution.value == 0.5 and solution.certificate.bound is None
+    assert seconds < 1 + OVER + BUSY
+
+
 def test_what_comes_back_belongs_to_the_problem_that_was_asked(small_pcp):
     here, there = small_pcp.solve(), small_pcp.solve(time_limit=100)
     assert there.problem is small_pcp and there.plan.problem is small_pcp

@@ -12,11 +12,12 @@ from typing import Any, Protocol, cast
 
 from joblib import wrap_non_picklable_objects
 
+from ..certificates import measured
 from ..programs.base import Program
 from ..solvers.isolation import Ended, run_isolated
 from ..solvers.route import Progress, Resources, resources_of, without_answer
 from ..solvers.worker import Stage, tell
-from .formulation import Formulation
+from .formulation import Formulation, checked_program
 from .options import Options
 from .plan import Plan
 from .solution import Solution, Timings
@@ -35,8 +36,11 @@ class Watch(Protocol):
     def has_planned(self, plan: Plan) -> None:
         """Solving begins, as planned."""
 
-    def certifies(self) -> None:
-        """There is a point, which will be lifted and certified."""
+    def lifts(self) -> None:
+        """There is an outcome, which will be lifted."""
+
+    def certifies(self, answer: Solution) -> None:
+        """There is an answer, which will be certified."""
 
 
 class Unwatched:
@@ -45,13 +49,23 @@ class Unwatched:
     def has_planned(self, plan: Plan) -> None:
         """Do nothing."""
 
-    def certifies(self) -> None:
+    def lifts(self) -> None:
+        """Do nothing."""
+
+    def certifies(self, answer: Solution) -> None:
         """Do nothing."""
 
 
 @dataclass(frozen=True)
 class _Planned:
     """A plan in bytes, which are read only if there is no solution to have it from."""
+
+    content: bytes
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """An answer that is not certified yet, in bytes, which are read only if the time is up before it is."""
 
     content: bytes
 
@@ -80,8 +94,11 @@ class _Telling:
         # A route with steps ends by itself, with the best point so far.
         tell(Stage(who, self.grace if route and route.iterates else 0.0))
 
-    def certifies(self) -> None:
+    def lifts(self) -> None:
         tell(Stage(CERTIFYING, self.grace))
+
+    def certifies(self, answer: Solution) -> None:
+        tell(_Answer(_dumped(answer, self.problem)))
 
 
 def solved_within_limits(
@@ -89,10 +106,13 @@ def solved_within_limits(
 ) -> Solution:
     """Solve a problem in a process that is stopped at the limits; what it was doing then is the reason."""
     plans: list[bytes] = []
+    answers: list[bytes] = []
 
     def hear(note: Any) -> None:
         if isinstance(note, _Planned):
             plans.append(note.content)
+        elif isinstance(note, _Answer):
+            answers.append(note.content)
         elif isinstance(note, Progress) and options.progress is not None:
             options.progress(note)
 
@@ -101,6 +121,8 @@ def solved_within_limits(
     arguments = (problem, there, solved, reports)
     ended = run_isolated(_solved_there, arguments, options.limits, PRESOLVING, options.verbose, hear)
     resources = resources_of(ended, options.limits, isolated=True)
+    if not isinstance(ended.answer, _Outcome) and answers:
+        return _not_certified(_loaded(answers[-1], problem), ended, resources)
     if not isinstance(ended.answer, _Outcome):
         plan = _loaded(plans[-1], problem) if plans else _no_plan(problem)
         return _without_solution(problem, plan, ended, resources)
@@ -117,6 +139,16 @@ def _without_solution(problem: Formulation, plan: Plan, ended: Ended, resources:
     plan = replace(plan, problem=problem)
     return Solution(
         problem, attempt.status, attempt.reason, plan, Timings(solve=attempt.solve_seconds), resources=resources
+    )
+
+
+def _not_certified(answer: Solution, ended: Ended, resources: Resources) -> Solution:
+    """Return an answer that was found before the time was up, with its value and violations and without a proof."""
+    attempt, problem = without_answer(ended), answer.problem
+    certificate = replace(measured(checked_program(problem), answer.values), basis="the time was up before a proof")
+    plan = replace(answer.plan, problem=problem)
+    return replace(
+        answer, status=attempt.status, reason=attempt.reason, plan=plan, certificate=certificate, resources=resources
     )
 
 

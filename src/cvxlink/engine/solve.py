@@ -6,7 +6,7 @@ import warnings
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import cvxpy as cp
 import numpy as np
@@ -119,9 +119,10 @@ def _solved(problem: Formulation, options: Options, watch: Watch) -> Solution:
         told: dict[str, Any] = {}
     else:
         attempt, told = _by_solver(plan, options, _left_of(limits, reduce_seconds))
-    watch.certifies()
     is_free = options.solver is None and options.route is None
-    return finished(plan, attempt, options.accuracy, told, reduce_seconds, False, options.certify, may_repair=is_free)
+    left = None if options.time_limit is None else _left_of(limits, perf_counter() - began).seconds
+    proving = Proving(options.certify, is_free, left, watch)
+    return finished(plan, attempt, options.accuracy, told, reduce_seconds, strict=False, proving=proving)
 
 
 def _by_route(route: Route, data: Any, settings: Settings, limits: Limits, isolated: bool) -> Attempt:
@@ -186,6 +187,27 @@ def _left_of(limits: Limits, spent: float) -> Limits:
     return limits if limits.seconds is None else replace(limits, seconds=max(limits.seconds - spent, 0.1))
 
 
+class Proving(NamedTuple):
+    """How an answer is certified.
+
+    ``may_repair`` says whether an answer of a small program that is not accurate may be replaced by one that is, which
+    only happens where the user did not choose the solver. ``left`` are the seconds until a limit, and ``watch`` is told
+    of the answer before it is certified.
+    """
+
+    certify: str | bool = "full"
+    may_repair: bool = False
+    left: float | None = None
+    watch: Watch = Unwatched()
+
+    def seconds(self, attempt: Attempt) -> float | None:
+        """Return how long searches for a proof may take; None if nothing limits them."""
+        if self.certify == "full":
+            return self.left
+        enough = max(attempt.compile_seconds + attempt.solve_seconds, LEAST_PROOF)
+        return enough if self.left is None else min(enough, self.left)
+
+
 def finished(
     plan: Plan,
     attempt: Attempt,
@@ -193,22 +215,21 @@ def finished(
     options: dict[str, Any],
     reduce_seconds: float = 0.0,
     strict: bool = True,
-    certify: str | bool = "full",
-    may_repair: bool = False,
+    proving: Proving | None = None,
 ) -> Solution:
-    """Lift what a solver or route returned, certify it, and decide the status.
-
-    Where the user did not choose the solver, an answer of a small program that is not accurate may be replaced by one
-    that is.
-    """
-    problem = plan.problem
+    """Lift what a solver or route returned, certify it, and decide the status."""
+    problem, proving = plan.problem, proving or Proving()
+    certify, seconds = proving.certify, proving.seconds(attempt)
+    proving.watch.lifts()
     began = perf_counter()
     status, reason, values, duals, by_form = _lifted(plan, attempt)
     lift_seconds = perf_counter() - began
+    spent = Timings(reduce_seconds, attempt.compile_seconds, attempt.solve_seconds, lift_seconds)
+    if values:
+        proving.watch.certifies(Solution(problem, status, reason, plan, spent, Arrays(values), Arrays(duals)))
 
     began = perf_counter()
     certificate, program = None, checked_program(problem)
-    seconds = None if certify == "full" else max(attempt.compile_seconds + attempt.solve_seconds, LEAST_PROOF)
     is_lifted = any(step.lift is not None for step in plan.steps)
     conic = None if is_lifted else attempt.conic
     if values and certify is False:
@@ -224,7 +245,7 @@ def finished(
         if ended in (Status.INFEASIBLE, Status.UNBOUNDED):
             values, duals, certificate = {}, {}, None
     # An equivalent form that led to a wrong answer should be seen.
-    may_repair &= by_form is None and certify is not False
+    may_repair = proving.may_repair and by_form is None and certify is not False
     if may_repair and (values or ended in (Status.ERROR, Status.UNPROVEN)):
         better = repaired(
             program, values, duals, certificate, lambda c: _is_proven(c, accuracy), seconds, accuracy, conic
@@ -232,15 +253,12 @@ def finished(
         if better is not None:
             values, certificate, ended, why = *better, Status.OPTIMAL, f"{reason}; {WORDS}"
     status, reason = ended, why
-    timings = Timings(
-        reduce_seconds, attempt.compile_seconds, attempt.solve_seconds, lift_seconds, perf_counter() - began
-    )
     solution = Solution(
         problem,
         status,
         reason,
         plan,
-        timings,
+        replace(spent, certify=perf_counter() - began),
         Arrays(values),
         Arrays(duals),
         certificate,
