@@ -302,9 +302,13 @@ class LinearSDP(Program):
         if K is None:
             return None
         K = K.toarray()
-        floor = RAISED_TO * float(np.trace(K)) / self.n
-        for _ in range(MOST_ROUNDS if floor > 0 else 0):
+        floor, before = RAISED_TO * float(np.trace(K)) / self.n, -np.inf
+        for turn in range(MOST_ROUNDS if floor > 0 else 0):
             values, vectors = np.linalg.eigh(K)
+            if turn % 2 == 0:
+                if values[0] < before / 2:
+                    return None  # it would take hundreds of turns
+                before = values[0]
             at = self.rows_of(K)
             if values[0] > floor / 2 and (at < self.b)[self.is_inequality].all():
                 return K

@@ -291,8 +291,11 @@ def _pairs_by_equations(system: RowSystem) -> Iterator[NullVector]:
     for pair, rows in pairs.items():
         first, second = pair
         places = (first * (n + 1), second * (n + 1), first * n + second)
+        rows = [*rows, *(fixed[place] for place in places if place in fixed)][:6]
+        if len(rows) == 1:
+            continue  # a squared distance of zero is seen in its row
         used_rows, equations = list[int](), list[list[Fraction]]()
-        for r in [*rows, *(fixed[place] for place in places if place in fixed)][:6]:
+        for r in rows:
             a, b, u = system.coefficients(r)
             known = {x * n + y: Fraction(w) for x, y, w in _triples(a, b, u)}
             sides = [known.get(place, Fraction(0)) for place in places]
