@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
@@ -20,15 +20,13 @@ from ..numerics.checks import LARGEST_COORDINATE, as_matrix, as_number, as_pairs
 from ..numerics.harmonic import HarmonicExtension
 from ..numerics.least_eigenvalue import least_eigenvalue
 from ..numerics.matrices import Congruence, Matrix, Stiffened, entries, inner
-from ..numerics.rounding import PIECE, dot, gamma, row_sums_above, terms_per_row, total
+from ..numerics.rounding import PIECE, dot, gamma, total
 from .base import Program
+from .interior_matrix import interior_matrix, least_at_most
 
 Sense = Literal["==", "<="]
 # Between these, the solvers' own scaling is good enough.
 LEAST_MODERATE, MOST_MODERATE = 0.1, 100.0
-# Up to this order an interior point is searched for by projections, at most so many, onto eigenvalues of at least this
-# share of their mean.
-LARGEST_RAISED, MOST_ROUNDS, RAISED_TO = 120, 30, 0.05
 # Rows with more coefficients are added up in pieces.
 LONG_ROW = 4 * PIECE
 
@@ -211,7 +209,7 @@ class LinearSDP(Program):
         largest[known], entry_rows[known] = bounds[order][first], single[order][first]
         entry_weights[known] = leading[entry_rows[known]]
         best, whole = np.inf, None
-        for r, weights in self._diagonal_rows:
+        for r, weights in self.diagonal_rows:
             least = weights[np.argmin(abs(weights))]
             if from_above[r] and self.b[r] / least < best:
                 best, whole = self.b[r] / least, (r, least)
@@ -225,7 +223,7 @@ class LinearSDP(Program):
         return v
 
     @cached_property
-    def _diagonal_rows(self) -> list[tuple[int, np.ndarray]]:
+    def diagonal_rows(self) -> list[tuple[int, np.ndarray]]:
         """The rows of all diagonal entries and no others, with weights of the same sign, point by point."""
         found, diagonal = [], np.arange(self.n) * (self.n + 1)
         for r in np.flatnonzero((np.diff(self.A.indptr) == self.n) & (self.n > 1)).tolist():
@@ -279,66 +277,14 @@ class LinearSDP(Program):
 
     @cached_property
     def interior_point(self) -> sp.csr_array | None:
-        """A strictly feasible matrix, or None.
-
-        It is the least-norm solution of the equations, moved away from inequalities it touches, if that is positive
-        definite. For kernels with unit diagonal it is the identity. If it is not, and the order is moderate, it is
-        projected in turn onto matrices with larger eigenvalues and onto the equations. Where points count with weights
-        in a constraint on the diagonal, as blocks of several points do, that is done for √wᵢ√wⱼKᵢⱼ.
-        """
-        K = self._moved_inside()
-        if K is not None or self.n > LARGEST_RAISED:
-            return K
-        weights = next((abs(weights) for _, weights in self._diagonal_rows), np.ones(self.n))
-        units = sp.diags_array(1 / np.sqrt(weights), format="csr")
-        both = sp.kron(units, units, format="csr")
-        weighted = replace(self, rows=tuple(replace(g, A=sp.csr_array(g.A @ both)) for g in self.rows))
-        K = weighted._raised()
-        return None if K is None else self._if_inside(sp.csr_array(units @ K @ units))
-
-    def _raised(self) -> np.ndarray | None:
-        """Return the least-norm solution, projected in turn onto large eigenvalues and onto the equations; or None."""
-        K = self.least_norm_solution()
-        if K is None:
-            return None
-        K = K.toarray()
-        floor, before = RAISED_TO * float(np.trace(K)) / self.n, -np.inf
-        for turn in range(MOST_ROUNDS if floor > 0 else 0):
-            values, vectors = np.linalg.eigh(K)
-            if turn % 2 == 0:
-                if values[0] < before / 2:
-                    return None  # it would take hundreds of turns
-                before = values[0]
-            at = self.rows_of(K)
-            if values[0] > floor / 2 and (at < self.b)[self.is_inequality].all():
-                return K
-            K = (vectors * np.maximum(values, floor)) @ vectors.T
-            at = self.rows_of(K)
-            v = self.onto_equations(at - self.b, self.is_inequality & (self.b - at < floor), floor)
-            if v is None:
-                return None
-            K = K - self.adjoint(v).toarray()
-        return None
-
-    def _moved_inside(self) -> sp.csr_array | None:
-        K = self.least_norm_solution()
-        if K is None:
-            return None
-        least = _least_at_most(K)
-        touching = self.is_inequality & (self.b - self.rows_of(K) < 0.1 * least)
-        if least > 0 and touching.any():
-            v = self.onto_equations(-self.b, touching, 0.1 * least)
-            K = None if v is None else self.adjoint(-v)
-        return None if K is None else self._if_inside(K)
-
-    def _if_inside(self, K: sp.csr_array) -> sp.csr_array | None:
-        return K if _least_at_most(K) > 1e-9 and self.inequalities_hold(self.rows_of(K)) else None
+        """A strictly feasible matrix, or None; see :mod:`cvxlink.programs.interior_matrix`."""
+        return interior_matrix(self)
 
     @cached_property
     def room(self) -> float:
         """A lower bound on the least eigenvalue of the interior point."""
         assert self.interior_point is not None
-        return _least_at_most(self.interior_point)
+        return least_at_most(self.interior_point)
 
     def value(self, K: Matrix) -> float:
         """Return ⟨C, K⟩ + c₀."""
@@ -425,14 +371,6 @@ def _fixed(entries: Any, n: int) -> dict[str, tuple[np.ndarray, float]]:
 def _far_from_one(numbers: np.ndarray) -> float:
     largest = float(abs(numbers).max(initial=0.0))
     return 1.0 if largest == 0 or LEAST_MODERATE <= largest <= MOST_MODERATE else largest
-
-
-def _least_at_most(K: sp.csr_array) -> float:
-    """Return a proven lower bound on the least eigenvalue: Gershgorin's if it is positive, otherwise by factors."""
-    diagonal = K.diagonal()
-    discs = float((diagonal - (np.asarray(abs(K).sum(axis=1)).ravel() - abs(diagonal))).min())
-    discs -= gamma(2 * terms_per_row(K) + 4) * row_sums_above(K) if K.nnz > len(diagonal) else 0.0
-    return discs if discs > 0 else least_eigenvalue(K).lower
 
 
 def _gram_solver(gram: sp.csc_array) -> Callable[[np.ndarray], np.ndarray]:
