@@ -12,16 +12,20 @@ from __future__ import annotations
 
 import argparse
 import statistics
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import cvxpy as cp
 
 import cvxlink as cl
-from cvxlink.programs.coefficients import by_gradient
 from resumable import table
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
+from helpers.gradients import by_gradient
 
 
 @dataclass(frozen=True, eq=False)

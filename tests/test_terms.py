@@ -12,8 +12,9 @@ import pytest
 import cvxlink as cl
 from cvxlink import terms
 from cvxlink.model import typesetting as mathematics
-from cvxlink.programs.coefficients import by_gradient, coefficients
+from cvxlink.programs.coefficients import coefficients
 from cvxlink.programs.declared import body_of
+from helpers.gradients import by_gradient
 
 LINKS = cl.Links(4, must=[(0, 1), (1, 2)], cannot=[(0, 3)])
 # Of the vectors (1, 0), (0.6, 0.8), (0, 1), (1, 0): all products are known.

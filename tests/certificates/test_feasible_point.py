@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cvxlink as cl
+from cvxlink.certificates import faces_by_search
 from helpers.programs import PROGRAMS, Program
 
 
@@ -38,14 +39,24 @@ def test_inequalities_that_are_tight_everywhere_count_as_equations():
     assert certificate.upper_bound == pytest.approx(0, abs=1e-6) and certificate.upper_bound >= 0
 
 
-def test_without_room_the_certificate_says_what_leaves_none():
-    """A matrix that must be singular along a line that no equation shows."""
-    program = Program(
+def on_a_ray():
+    """A cone that must be left along a ray, which no equation shows: min x_0 + x_1 with |x_1| ≤ x_0 − 1 ≤ −x_1, 1."""
+    return Program(
         lambda: {"x": cp.Variable(2)},
         lambda x: x[0] + x[1],
         lambda x: {"cone": cp.SOC(x[0] - 1, cp.reshape(x[1], (1,), order="F")), "most": x[0] + x[1] <= 1},
     )
-    solution = program.solve("CLARABEL", strict=False)
+
+
+def test_without_room_the_faces_of_the_cones_are_searched():
+    solution = on_a_ray().solve("CLARABEL")
+    assert solution.status is cl.Status.OPTIMAL
+    assert solution.certificate.lower_bound - 1e-6 <= 1 <= solution.certificate.upper_bound <= 1 + 1e-6
+
+
+def test_without_room_the_certificate_of_a_larger_program_says_what_leaves_none(monkeypatch):
+    monkeypatch.setattr(faces_by_search, "MOST_UNKNOWNS", 0)
+    solution = on_a_ray().solve("CLARABEL", strict=False)
     assert solution.certificate.upper_bound is None
     assert "'cone'" in solution.certificate.missing and "'most'" in solution.certificate.missing
     assert solution.status is cl.Status.INACCURATE

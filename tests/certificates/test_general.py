@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import cvxlink as cl
 from cvxlink import terms
-from cvxlink.programs.conic_form import Cone
+from cvxlink.reductions.cones import Block, into_dual, packed
 from helpers.programs import LINKS, PROGRAMS, L, Program, kernel, on_sphere
 
 
@@ -139,34 +139,30 @@ def _solved(name):
 @pytest.mark.parametrize("kind", ["nonnegative", "second-order", "semidefinite", "exponential", "power"])
 def test_multipliers_are_moved_into_the_dual_cone(kind):
     rng = np.random.default_rng(0)
-    cone = Cone(kind, (), alpha=0.3 if kind == "power" else None)
 
     def member():
         """A point of the cone itself."""
         if kind == "nonnegative":
-            return [rng.random(4)]
+            return rng.random(4)
         if kind == "second-order":
             x = rng.standard_normal(3)
-            return [np.linalg.norm(x) + rng.random(), x]
+            return np.append(np.linalg.norm(x) + rng.random(), x)
         if kind == "semidefinite":
             B = rng.standard_normal((3, 2))
-            return [B @ B.T]
+            return packed(B @ B.T)
         y, x = rng.random() + 0.1, rng.standard_normal()
         if kind == "exponential":
-            return [x, y, y * np.exp(x / y) + rng.random()]
+            return np.array([x, y, y * np.exp(x / y) + rng.random()])
         z = rng.random() + 0.1
-        return [y, z, (2 * rng.random() - 1) * y**0.3 * z**0.7]
+        return np.array([y, z, (2 * rng.random() - 1) * y**0.3 * z**0.7])
 
-    shapes = [np.shape(part) for part in member()]
-    members = [member() for _ in range(200)]
+    members = np.array([member() for _ in range(200)])
+    count = members.shape[1]
+    block = Block(kind, slice(0, count), order=3 if kind == "semidefinite" else 0, alpha=0.3)
     for size in (1e-9, 1.0, 1e3):
         for _ in range(20):
-            w = cone.into_dual([np.asarray(size * rng.standard_normal(shape)) for shape in shapes])
-            products = [sum(np.sum(a * b) for a, b in zip(w, other, strict=True)) for other in members]
-            scale = max(1e-12, max(abs(np.asarray(part)).max() for part in w)) * max(
-                np.abs(np.asarray(part)).max() for other in members for part in other
-            )
-            assert min(products) >= -1e-9 * scale
+            w = into_dual([block], size * rng.standard_normal(count))
+            assert (members @ w).min() >= -1e-9 * max(1e-12, abs(w).max()) * abs(members).max()
 
 
 # ---------------------------------------------------------------------- maximisations
@@ -220,3 +216,47 @@ def test_an_upper_bound_holds_for_any_point_and_multiplier(multiplier, x, y):
     certificate = cl.certify(largest_product_on_a_disc(), {"x": np.array([x, y])}, {"disc": np.array([multiplier])})
     if certificate.upper_bound is not None:
         assert certificate.upper_bound >= -1e-9
+
+
+def test_directions_that_change_nothing_need_no_proviso():
+    """|x − y| + |x − y − 1| is at least 1, wherever the two are together."""
+    program = Program(
+        lambda: {"x": cp.Variable(), "y": cp.Variable()},
+        lambda x, y: cp.abs(x - y) + cp.abs(x - y - 1),
+    )
+    certificate = program.solve().certificate
+    assert certificate.reach is None and 1 - 1e-6 <= certificate.lower_bound <= 1 + 1e-12
+
+
+def test_a_limit_that_no_point_attains_is_a_bound():
+    """Σ log(1 + exp(−i x)) tends to zero."""
+    program = Program(lambda: {"x": cp.Variable()}, lambda x: cp.sum(cp.logistic(-np.arange(1.0, 4) * x)))
+    certificate = program.solve().certificate
+    assert -1e-6 <= certificate.lower_bound <= 0 <= certificate.upper_bound <= 1e-6
+
+
+def test_intervals_are_narrowed_where_rounding_spoils_a_bound():
+    """Costs of a million for an unknown of up to a million: what matters is that it must be small to be optimal."""
+    program = Program(
+        lambda: {"x": cp.Variable(2, bounds=[0, np.array([2.0, 1e6])])},
+        lambda x: np.array([1.0, 1e6]) @ x,
+        lambda x: {"least": cp.sum(x) >= 1},
+    )
+    certificate = program.solve().certificate
+    assert 1 - 1e-7 <= certificate.lower_bound <= 1 <= certificate.upper_bound <= 1 + 1e-6
+
+
+def test_a_matrix_that_is_symmetric_up_to_rounding_adds_no_equations():
+    """λ_min(QᵀWQ) for a weighted cycle and a basis Q of the complement of 1: all weights are equal."""
+    n = 6
+    Q = np.linalg.svd(np.ones((1, n)))[2][1:].T
+    B = np.eye(n) - np.roll(np.eye(n), 1, axis=1)
+    program = Program(
+        lambda: {"w": cp.Variable(n, nonneg=True)},
+        lambda w: -cp.lambda_min(Q.T @ B.T @ cp.diag(w) @ B @ Q),
+        lambda w: {"total": cp.sum(w) == 1},
+    )
+    optimum = -(2 - 2 * np.cos(2 * np.pi / n)) / n
+    certificate = program.solve().certificate
+    assert certificate.lower_bound - 1e-9 <= optimum <= certificate.upper_bound + 1e-9
+    assert certificate.upper_bound - certificate.lower_bound <= 1e-6

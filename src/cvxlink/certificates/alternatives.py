@@ -11,18 +11,28 @@ nearest to the origin. A solver finds w up to its tolerances; here either outcom
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-import cvxpy as cp
 import numpy as np
+import scipy.sparse as sp
 
-from .conic_system import ConicSystem, solved
+from ..reductions.cones import Block, outside
+from .conic_system import ConicSystem
+from .dual_faces import balanced
+from .intervals import intervals_of
+from .recession import exact
+from .search import Budget, dual_cones, search
 
 # A contradiction must exclude all points up to this many times the distance of the constraints from the origin.
 ASTRONOMICAL = 1e10
 # How exactly a feasible point must satisfy the constraints, and how far away it may be, relative to their distance.
 FEASIBLE = 1e-6
 FARTHEST = 1e7
+# Unknowns of larger programs are not limited: it would take longer than the rest.
+LARGEST_LIMITED = 1000
+# An objective that limits nothing.
+ANY_VALUE = 1e300
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,49 +57,86 @@ class Alternative:
 
 def alternative(system: ConicSystem) -> Alternative:
     """Return a checked contradiction, a checked point, or what is known if the search finds neither."""
-    distance = float(abs(system.a).max(initial=0.0))
     origin = np.zeros(system.M.shape[1])
-    if system.violation(origin, system.a) == 0:
-        return Alternative(point=origin, distance=distance)
-    w, inside = system.multipliers()
-    slope = system.M.T @ w
-    if not solved(cp.Problem(cp.Minimize(cp.norm(slope)), [system.a @ w == -distance, *inside])):
-        return Alternative(distance=distance)
-    return _checked(system, np.asarray(w.value), distance)
+    if not len(system.a) or violation(system, origin) == 0:
+        return Alternative(point=origin, distance=system.distance)
+    w = _least_slope(system)
+    if w is None:
+        return Alternative(distance=system.distance)
+    found = contradiction_at(system, w)
+    return found if found.is_contradiction else _or_a_point(system, found, w)
 
 
-def _checked(system: ConicSystem, w: np.ndarray, distance: float) -> Alternative:
-    level = np.zeros(system.M.shape[1])
-    best = max(system.candidates(w, level), key=lambda found: excluded(system, found))
-    far = excluded(system, best)
-    found = Alternative(best, far, distance=distance)
+def contradiction_at(system: ConicSystem, w: np.ndarray) -> Alternative:
+    """Return what multipliers exclude, whoever found them, or others near them that exclude more."""
+    best, far = np.zeros(len(w)), 0.0
+    for near in _near(system, w):
+        excludes = excluded(system, near)
+        if excludes > far:
+            best, far = near, excludes
+        if far >= ASTRONOMICAL * system.distance:
+            break
+    return Alternative(best, far, distance=system.distance)
+
+
+def _near(system: ConicSystem, w: np.ndarray) -> Iterator[np.ndarray]:
+    """Yield multipliers in the dual cone near given ones, with less and less slope."""
+    yield balanced(system, w, is_sparse=True)
+    yield balanced(system, w)
+    yield system.into_dual(w)
+
+
+def _least_slope(system: ConicSystem) -> np.ndarray | None:
+    """Return multipliers w in the dual cone with aᵀw = −distance and the least ‖Mᵀw‖, up to a solver's tolerances."""
+    m, n = system.M.shape
+    into, cones = dual_cones(system.blocks, np.arange(m), m, 1 + 1 + n)
+    # Unknowns: the multipliers, and the length of the slope that is left.
+    side = sp.csr_array(np.append(system.a, 0.0)[None, :])
+    length = sp.csr_array(([1.0], ([0], [m])), shape=(1, m + 1))
+    slope = sp.hstack([system.M.T, sp.csr_array((n, 1))])
+    rows = sp.vstack([side, length, slope, sp.hstack([into, sp.csr_array((into.shape[0], 1))])], format="csr")
+    offsets = np.zeros(rows.shape[0])
+    offsets[0] = system.distance
+    blocks = [Block("zero", slice(0, 1)), Block("second-order", slice(1, 2 + n)), *cones]
+    found = search(np.append(np.zeros(m), 1.0), sp.csr_array(rows), offsets, blocks, Budget())
+    return None if found is None else found.z[:m]
+
+
+def _or_a_point(system: ConicSystem, found: Alternative, w: np.ndarray) -> Alternative:
+    """Return the feasible point that belongs to multipliers, if it is one."""
     slope = system.M.T @ w
     size = float(np.linalg.norm(slope))
-    if found.is_contradiction or not size:
+    if not size or system.distance / size > FARTHEST * system.distance:
         return found
-    near = distance * slope / size**2
-    if np.linalg.norm(near) > FARTHEST * distance:
-        return found
-    for point in (system.exact(near, system.a), near):
-        if absolute_violation(system, point) <= FEASIBLE * distance:
-            return Alternative(best, far, point, distance)
+    near = system.distance * slope / size**2
+    for point in (exact(system, near, system.a), near):
+        if violation(system, point) <= FEASIBLE * system.distance:
+            return Alternative(found.multipliers, found.excluded, point, found.distance)
     return found
 
 
-def absolute_violation(system: ConicSystem, z: np.ndarray) -> float:
+def violation(system: ConicSystem, z: np.ndarray) -> float:
     """Return the largest violation at a point, for rows of unit length."""
-    size = max(float(np.linalg.norm(z)), float(abs(system.a).max(initial=0.0)), 1e-300)
-    return system.violation(z, system.a) * size
+    reached = system.M @ z + system.a
+    return max([0.0, *(outside(block, reached[block.rows]) for block in system.blocks)])
 
 
 def excluded(system: ConicSystem, w: np.ndarray) -> float:
-    """Return up to which size of the unknowns multipliers in the dual cone exclude feasible points."""
-    gain, free = system.gain(w), 0.0
-    for reach, length in zip(system.reach, system.lengths(w, np.zeros(system.M.shape[1])), strict=True):
-        if np.isfinite(reach):
-            gain -= reach * length
-        else:
-            free += length
+    """Return up to which size of the unknowns multipliers in the dual cone exclude feasible points.
+
+    Where the constraints limit unknowns, their slopes cost a part of the gain instead.
+    """
+    gain, slopes = system.gain(w), system.slopes(w)
     if gain <= 0:
         return 0.0
-    return gain / free if free else np.inf
+    free = float(np.linalg.norm(slopes))
+    far = gain / free if free else np.inf
+    if system.form is None or len(slopes) > LARGEST_LIMITED:
+        return far
+    sizes = intervals_of(system.form, ANY_VALUE).sizes / system.units
+    limited = np.isfinite(sizes)
+    gain -= float(slopes[limited] @ sizes[limited])
+    if gain <= 0:
+        return far
+    free = float(np.linalg.norm(slopes[~limited]))
+    return max(far, gain / free if free else np.inf)

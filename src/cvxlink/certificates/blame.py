@@ -18,11 +18,16 @@ from typing import Any
 
 import cvxpy as cp
 import numpy as np
+import scipy.sparse as sp
 
+from ..programs.declared import semidefinite_variable
+from ..reductions.cones import Block, unpacked
 from .alternatives import Alternative, alternative
-from .conic_system import solved
+from .conic_system import ConicSystem
 from .diagnosis import BlamedRow
 from .ownership import Item, OwnedSystem
+from .search import Budget, dual_cones
+from .search import search as find
 
 # Smaller weights, relative to the largest, count as zero when a search begins.
 NEGLIGIBLE = 1e-6
@@ -96,9 +101,9 @@ def weights_of_items(owned: OwnedSystem, w: np.ndarray) -> np.ndarray:
 
 
 def _size(owned: OwnedSystem, item: Item, w: np.ndarray) -> float:
-    if item.cone is not None and owned.system.cones[item.cone].kind == "semidefinite":
-        order = round(len(w) ** 0.5)
-        return float(np.trace(w.reshape(order, order)))  # the nuclear norm of a semidefinite matrix
+    if item.kind == "semidefinite":
+        order = round((8 * len(w) + 1) ** 0.5 - 1) // 2
+        return float(abs(np.linalg.eigvalsh(unpacked(w, order))).sum())  # the nuclear norm
     return float(np.linalg.norm(w))
 
 
@@ -114,35 +119,31 @@ def shares(owned: OwnedSystem, w: np.ndarray) -> dict[str, float]:
 
 def multipliers_by_group(owned: OwnedSystem, w: np.ndarray) -> dict[str, list[Any]]:
     """Return multipliers in the units and shapes of the declaration, scaled to a violation of 1 in total."""
-    gain = -float(owned.system.a @ w)
-    unscaled = w / owned.scales / gain
+    unscaled = w / owned.system.scales / -float(owned.system.a @ w)
     found: dict[str, dict[int, Any]] = {}
     for item in owned.items:
-        if item.cone is None:
-            continue
-        cone, terms = owned.system.cones[item.cone], found.setdefault(item.group, {})
-        shapes = [part.shape for part in cone.parts]
-        if item.number not in terms:
-            terms[item.number] = [np.zeros(int(np.prod(shape))) for shape in shapes]
-        sign = -1.0 if cone.kind == "zero" else 1.0
-        starts = np.cumsum([0, *(int(np.prod(shape)) for shape in shapes)])
-        first = sum(len(a) for a in owned.system.offsets[: item.cone])
-        for part, start, end in zip(terms[item.number], starts[:-1], starts[1:], strict=True):
-            inside = item.rows[(item.rows >= first + start) & (item.rows < first + end)]
-            part[inside - first - start] = sign * unscaled[inside] + 0.0
-    return {
-        group: [_in_shape(owned, group, number, parts) for number, parts in sorted(terms.items())]
-        for group, terms in found.items()
-    }
+        terms = found.setdefault(item.group, {}) if item.kind is not None else {}
+        if item.kind is not None and item.number not in terms:
+            terms[item.number] = _in_shape(owned, item, unscaled)
+    return {group: [parts for _, parts in sorted(terms.items())] for group, terms in found.items()}
 
 
-def _in_shape(owned: OwnedSystem, group: str, number: int, parts: list[np.ndarray]) -> Any:
-    item = next(item for item in owned.items if item.group == group and item.number == number)
-    assert item.cone is not None
-    shaped = [
-        part.reshape(of.shape, order="F") for part, of in zip(parts, owned.system.cones[item.cone].parts, strict=True)
-    ]
-    return shaped[0] if len(shaped) == 1 else shaped
+def _in_shape(owned: OwnedSystem, item: Item, unscaled: np.ndarray) -> Any:
+    """Return the multipliers of a whole constraint in its shape; those of several expressions as a list."""
+    term, form = item.term, owned.form
+    own = semidefinite_variable(term, owned.declaration.variables) if term is not None else None
+    if item.kind == "semidefinite" and (term is None or own is not None):
+        return unpacked(unscaled[item.rows], round((8 * len(item.rows) + 1) ** 0.5 - 1) // 2)
+    if term is None:
+        rows = form.domains[item.group.removesuffix(" domain")][item.number]
+        return unscaled[rows] + 0.0
+    flat = (-1.0 if item.kind == "zero" else 1.0) * form.owners[term.id].transposed_times(unscaled) + 0.0
+    several = cp.constraints.SOC | cp.constraints.ExpCone | cp.constraints.PowCone3D
+    if not isinstance(term, several):
+        return flat.reshape(term.shape, order="F")
+    args = term.args[: 2 if isinstance(term, cp.constraints.SOC) else 3]
+    parts = np.split(flat, np.cumsum([arg.size for arg in args])[:-1])
+    return [part.reshape(arg.shape, order="F") for part, arg in zip(parts, args, strict=True)]
 
 
 def blamed_row(owned: OwnedSystem, item: Item) -> BlamedRow:
@@ -174,17 +175,33 @@ def _with_few_rows(search: Search, kept: np.ndarray) -> np.ndarray:
     if search.is_over:
         return kept
     owned, system = search.owned, search.owned.only(kept)
-    w, inside = system.multipliers()
-    prices = 1 + np.random.default_rng(0).random(len(system.a))
-    contradicts = [system.M.T @ w == 0, system.a @ w == -float(abs(system.a).max()), *inside]
     search.solves += 1
-    if not solved(cp.Problem(cp.Minimize(prices @ cp.abs(w)), contradicts)):
+    w = _cheapest(system)
+    if w is None:
         return kept
     whole = np.zeros(len(owned.system.a))
-    whole[owned.rows(kept)] = np.asarray(w.value)
+    whole[owned.rows(kept)] = w
     weights = weights_of_items(owned, whole)
     fewer = kept & (weights > NEGLIGIBLE * weights.max(initial=0.0))
     return fewer if fewer.sum() < kept.sum() and search.alternative(fewer).is_contradiction else kept
+
+
+def _cheapest(system: ConicSystem) -> np.ndarray | None:
+    """Return multipliers of a contradiction with the least Σ prices · |w|, up to a solver's tolerances."""
+    m, n = system.M.shape
+    prices = 1 + np.random.default_rng(0).random(m)
+    into, cones = dual_cones(system.blocks, np.arange(m), m, n + 1 + 2 * m)
+    every, none = sp.eye_array(m), sp.csr_array((n + 1, m))
+    # Unknowns: the multipliers, and their absolute values.
+    balance = sp.hstack([sp.vstack([system.M.T, system.a[None, :]]), none])
+    sizes = sp.vstack([sp.hstack([every, every]), sp.hstack([-every, every])])
+    dual = sp.hstack([into, sp.csr_array((into.shape[0], m))])
+    offsets = np.zeros(n + 1 + 2 * m + into.shape[0])
+    offsets[n] = system.distance
+    blocks = [Block("zero", slice(0, n + 1)), Block("nonnegative", slice(n + 1, n + 1 + 2 * m)), *cones]
+    rows = sp.csr_array(sp.vstack([balance, sizes, dual], format="csr"))
+    found = find(np.concatenate([np.zeros(m), prices]), rows, offsets, blocks, Budget())
+    return None if found is None else found.z[:m]
 
 
 def _lightest_first(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..numerics.checks import as_flag, as_positive
+from .search import Attained
 
 # How many times as large as the answer other points must be allowed to be.
 FAR_ENOUGH = 1000.0
@@ -61,6 +62,9 @@ class Certificate:
         may be for the bound to hold; None if it holds for all.
     missing : str
         Why there is no exactly feasible point near the answer, where that is known.
+    better : Attained or None
+        Where no point is strictly inside the constraints, tiny violations can move an answer far. This is then the best
+        point that satisfies them up to rounding, if it was computed: the one with the value ``attained``.
     """
 
     value: float
@@ -82,6 +86,7 @@ class Certificate:
     reach: float | None = None
     missing: str = ""
     relative_violations: dict[str, float] | None = field(default=None, repr=False)
+    better: Attained | None = field(default=None, repr=False, compare=False)
 
     @property
     def bound(self) -> float | None:

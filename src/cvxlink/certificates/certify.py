@@ -31,10 +31,10 @@ from ..reductions.negation import Negation, linear_minimisation, negated_multipl
 from ..reductions.standard_form import StandardForm
 from .certificate import Certificate
 from .evaluation import value_of
-from .feasible_point import attained_value
+from .feasible_point import attained_value, best_on_faces
 from .general import LARGEST, general_bound
 from .linear_sdp import certify_linear_sdp
-from .search import Budget
+from .search import Attained, Budget
 from .separable_sdp import certify_separable_sdp
 from .violations import LARGEST_COMPARED, SAME_NUMBER, checked_point, judged_violations
 
@@ -56,14 +56,31 @@ def certify_program(
     seconds: float | None = None,
     accuracy: float | None = None,
     conic: np.ndarray | None = None,
+    reached: Attained | None = None,
 ) -> Certificate:
     """Return what a point, and optionally multipliers, prove about a program.
 
     Searches that a proof may need end after so many seconds; without that number they take as long as they need. A gap
-    much smaller than the accuracy is not searched for. ``conic`` are multipliers of all rows of the standard form.
+    much smaller than the accuracy is not searched for. ``conic`` are multipliers of all rows of the standard form, and
+    ``reached`` is what :func:`best_answer` returned.
     """
     with ONE_AT_A_TIME:
-        return _certified(program, values, duals, Budget(seconds, accuracy or DEFAULT_ACCURACY, conic))
+        return _certified(program, values, duals, Budget(seconds, accuracy or DEFAULT_ACCURACY, conic, reached))
+
+
+def best_answer(program: Program, values: Mapping[str, Any], seconds: float | None = None) -> Attained | None:
+    """Return the best point of a small convex program, solved anew on the faces of its cones; None if that fails.
+
+    It is searched near the given values, or anywhere if there are none.
+    """
+    if isinstance(program, SpecialProgram) or not program.convex:
+        return None
+    declaration = program.declaration
+    values = values or {name: np.zeros(variable.shape) for name, variable in declaration.variables.items()}
+    with ONE_AT_A_TIME, suppress(ReductionRefused, InfeasibleProblem):
+        form = StandardForm.of(declaration, LARGEST).with_room(declaration, LARGEST)
+        return best_on_faces(declaration, form, checked_point(declaration.variables, _stored(values)), Budget(seconds))
+    return None
 
 
 def _certified(
@@ -97,9 +114,14 @@ def _certified(
     dense = point[sdp.variable]
     kept = K if isinstance(K, Congruence) else (dense + dense.T) / 2
     certificate = certify_linear_sdp(sdp, kept, duals, _objective(declaration), found.absolute, found.relative)
-    if certificate.attained is not None or certificate.bound is None or sdp.n > LARGEST_SEARCHED:
+    if sdp.n > LARGEST_SEARCHED:
         return certificate
-    return _with_feasible_point(certificate, declaration, point, budget)
+    if certificate.bound is None and all(rows.name in duals for rows in sdp.rows):
+        general = _certify_declared(program, values, duals, budget)
+        return certificate if general.bound is None else general
+    if certificate.attained is None and certificate.bound is not None:
+        return _with_feasible_point(certificate, declaration, point, budget)
+    return certificate
 
 
 def _with_feasible_point(
@@ -116,6 +138,7 @@ def _with_feasible_point(
         certificate,
         upper_bound=reached.value,
         missing=reached.missing,
+        better=reached if reached.point else None,
         sensitivity=sensitivity,
         rounding_is_proven=certificate.rounding_is_proven and reached.value is None,
     )
@@ -266,7 +289,7 @@ def _certify_declared(
         return replace(certificate, basis=str(reason))
     _save(declaration, point)
     certificate = _with_bounds(certificate, None, reached.value)
-    certificate = replace(certificate, missing=reached.missing)
+    certificate = replace(certificate, missing=reached.missing, better=reached if reached.point else None)
     try:
         proven = general_bound(declaration, form, point, value, duals, violations, budget)
     except (ReductionRefused, InfeasibleProblem) as reason:
@@ -279,7 +302,7 @@ def _certify_declared(
         crossed = reached.value - bound if maximises else bound - reached.value
         if crossed > proven.rounding + SAME_NUMBER * (1 + abs(value)):
             basis = f"the two bounds contradict each other by {crossed:.1e}, so neither is relied on"
-            return replace(certificate, lower_bound=None, upper_bound=None, basis=basis)
+            return replace(certificate, lower_bound=None, upper_bound=None, basis=basis, better=None)
     return replace(
         _with_bounds(certificate, bound, reached.value),
         basis=basis,

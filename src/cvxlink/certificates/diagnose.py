@@ -15,7 +15,7 @@ from .certify import ONE_AT_A_TIME
 from .diagnosis import MOST_LISTED, BlamedRow, Diagnosis
 from .elastic import relaxation
 from .ownership import OBJECTIVE, OwnedSystem
-from .verdicts import LARGEST, contradiction_in_words, ray, ray_in_words
+from .verdicts import LARGEST, contradiction_in_words, declared_ray, ray_in_words
 from .violations import violations_of
 
 # Subsets are tested up to this many times, unless there is a time limit instead.
@@ -38,9 +38,12 @@ def diagnose(declaration: Declaration, time_limit: float | None = None) -> Diagn
     found = alternative(owned.system)
     if found.is_contradiction:
         return _infeasible(owned, found, until)
-    if found.point is not None:
-        return _feasible(owned, found.point)
-    return _undecided(owned, found)
+    values = None if found.point is None else owned.values(found.point)
+    falling = declared_ray(declaration)
+    if falling is not None:
+        proof = ray_in_words(declaration, *falling)
+        return Diagnosis("unbounded", True, proof, direction=falling[1], values=values or {})
+    return _undecided(owned, found) if values is None else _feasible(declaration, values)
 
 
 def _infeasible(owned: OwnedSystem, found: Alternative, until: float) -> Diagnosis:
@@ -96,17 +99,10 @@ def _relaxed(owned: OwnedSystem, kept: np.ndarray) -> tuple[Any, str]:
     return None, "No relaxation of right-hand sides was found that makes it feasible."
 
 
-def _feasible(owned: OwnedSystem, point: np.ndarray) -> Diagnosis:
-    """Return that a program is feasible, or that its objective has no finite optimum."""
-    values = owned.values(point)
+def _feasible(declaration: Declaration, values: dict[str, np.ndarray]) -> Diagnosis:
+    """Return that a program is feasible."""
     with ONE_AT_A_TIME, np.errstate(all="ignore"):
-        violation = max(0.0, *violations_of(owned.declaration, values)[0].values(), 0.0)
-    falling = ray(owned.system)
-    if falling is not None:
-        direction = owned.values(falling.direction)
-        return Diagnosis(
-            "unbounded", True, ray_in_words(owned, falling), direction=direction, values=values, remarks=()
-        )
+        violation = max(0.0, *violations_of(declaration, values)[0].values(), 0.0)
     exactly = f"up to {violation:.1e}" if violation else "exactly"
     proof = f"a point satisfies all constraints {exactly}, and no ray was found along which the objective is unlimited"
     return Diagnosis("feasible", violation <= 1e-6, proof, values=values)

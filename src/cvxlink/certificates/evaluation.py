@@ -13,6 +13,7 @@ from ..programs.conic_form import nearest_semidefinite
 
 # An argument is moved into the domain over at most this distance, relative to its largest entry or to 1.
 NEARLY_INSIDE = 1e-4
+ROUNDING = 1e-15
 
 
 def value_of(expression: Any) -> np.ndarray:
@@ -27,14 +28,20 @@ def value_of(expression: Any) -> np.ndarray:
 
 
 def _value(expression: Any) -> np.ndarray:
-    value = np.asarray(as_dense(expression.value), dtype=float)
+    try:
+        value = np.asarray(as_dense(expression.value), dtype=float)
+    except np.linalg.LinAlgError:  # CVXPY inverts a singular matrix
+        value = np.full(expression.shape, np.inf)
     if np.isfinite(value).all() or not expression.args:
         return value
     inside = [_value(part) for part in expression.args]
     for limit in expression._domain() if hasattr(expression, "_domain") else ():
         for k, part in enumerate(expression.args):
             inside[k] = _moved(inside[k], part, limit)
-    return np.asarray(as_dense(expression.numeric(inside)), dtype=float).reshape(expression.shape)
+    try:
+        return np.asarray(as_dense(expression.numeric(inside)), dtype=float).reshape(expression.shape)
+    except np.linalg.LinAlgError:
+        return value
 
 
 def _moved(value: np.ndarray, argument: Any, limit: Any) -> np.ndarray:
@@ -45,7 +52,9 @@ def _moved(value: np.ndarray, argument: Any, limit: Any) -> np.ndarray:
     if isinstance(limit, cp.constraints.Inequality) and limit.args[0].is_constant():
         near = np.maximum(value, float(np.max(as_dense(limit.args[0].value))))
     elif isinstance(limit, cp.constraints.PSD) and np.isfinite(value).all():
-        near = nearest_semidefinite(value)
+        # A little inside, so that rounding does not put an eigenvalue of zero outside again.
+        size = float(abs(value).max(initial=0.0))
+        near = nearest_semidefinite(value) + ROUNDING * size * len(value) * np.eye(len(value))
     else:
         return value
     off, size = abs(near - value).max(initial=0.0), max(abs(value).max(initial=0.0), 1.0)

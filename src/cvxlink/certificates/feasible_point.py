@@ -6,12 +6,15 @@ An answer x violates constraints a little. It is moved onto the equations and th
 the program attains. :math:`\hat x` maximises the least room over the cones of the standard form. Inequalities that are
 tight at every feasible point leave no room; the multipliers of that search say which they are, and they then count as
 equations. Equations are met up to rounding: a point that meets them exactly is nearer than the room that is left.
+
+In small programs the same is done for all cones (:mod:`cvxlink.certificates.faces_by_search`): where no point is
+strictly inside them, the best point on their faces is computed anew, because tiny violations may have moved the answer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 import cvxpy as cp
 import numpy as np
@@ -24,13 +27,16 @@ from ..programs.declared import semidefinite_variable
 from ..reductions.cones import Block, triangle
 from ..reductions.standard_form import StandardForm
 from .evaluation import value_of
-from .search import TOLERANCE, Budget, search
+from .faces_by_search import Faces, best_point, faces_of, has_small_faces, scales_of
+from .search import TOLERANCE, Attained, Budget, Found, search
 from .violations import domains_of, holds_exactly, violation_of
 
 # Room smaller than this, relative to the size of the rows, is none.
 NO_ROOM = 1e-7
 # Where there is plenty of room, a search with a rough tolerance finds some in half the time.
 ROUGHLY, PLENTY = 1e-5, 2e-4
+# How often inequalities that leave none are looked for.
+MOST_ROUNDS = 3
 # Multipliers larger than this mark inequalities that are tight at every feasible point.
 TIGHT = 1e-4
 # How exactly equations must hold, relative to the sizes of their terms.
@@ -40,19 +46,13 @@ SHARES = 10.0 ** np.arange(-13, 0)
 # A guess of which more is needed is not worth as much as a search.
 MOST_OF_A_GUESS = 1e-5
 MOST_UNKNOWNS = 20_000
+# A larger share of the inner point than this moves the value by more than an accurate answer should be off.
+MOST_OF_INNER = 1e-5
+FAR = "the answer is far from the feasible points that were found"
+# What rounding may be worth on curved faces: a violation of ε can move a point by √ε.
+WORTH_ON_FACES = 3e-7
 # How strongly the inner point is drawn towards the answer.
 NEARNESS = 1e-6
-
-
-class Attained(NamedTuple):
-    """The value of an exactly feasible point, or None and what is missing; ``has_room`` is False for a certain kind.
-
-    Where no point is strictly inside the constraints, the least violation can be worth anything.
-    """
-
-    value: float | None
-    missing: str = ""
-    has_room: bool = True
 
 
 def attained_value(
@@ -67,6 +67,8 @@ def attained_value(
     Equations hold up to rounding at the point that is computed; what that is worth according to the multipliers is
     added to its value.
     """
+    if budget.reached is not None:
+        return budget.reached
     form = form.with_room(declaration, len(form.a) + len(form.cost))
     checker = _Checker(declaration, form, duals)
     z, rows = form.unknowns(point), _equations(form)
@@ -83,19 +85,92 @@ def attained_value(
             value = _nearest(checker, z, guess, MOST_OF_A_GUESS)
             if value is not None:
                 return value
-    inner, tight = _inner_point(form, z, budget)
+    none = np.zeros(0, dtype=int)
+    roughly = _roomiest(form, z, none, budget, ROUGHLY)
+    if roughly is not None and roughly.z[-1] > PLENTY:
+        reached = _mixed(checker, z, rows, roughly.z[:-1], none)
+        if reached.value is not None and not reached.missing:
+            return reached
+    if not has_small_faces(form):
+        return _mixed(checker, z, rows, *_inner_point(form, z, budget))
+    found, tight = _roomiest(form, z, none, budget), none
+    has_room = found is None or found.z[-1] > NO_ROOM
+    inner = found.z[:-1] if found is not None and has_room else None
+    if found is not None and not has_room:
+        tight = np.flatnonzero(abs(found.w) > TIGHT)
+    reached = _mixed(checker, z, rows, inner, tight)
+    if reached.value is not None and not reached.missing:
+        return reached
+    anew = best_on_faces(declaration, form, point, budget, None if has_room else found)
+    return reached if anew is None or _is_better(declaration, reached, anew) else anew
+
+
+def _is_better(declaration: Declaration, one: Attained, other: Attained) -> bool:
+    """Whether one value is better than another."""
+    if one.value is None or other.value is None:
+        return one.value is not None
+    return one.value > other.value if isinstance(declaration.objective, cp.Maximize) else one.value < other.value
+
+
+def best_on_faces(
+    declaration: Declaration,
+    form: StandardForm,
+    point: Mapping[str, np.ndarray],
+    budget: Budget,
+    known: Found | None = None,
+) -> Attained | None:
+    """Solve a small program anew, on the faces of its cones that contain all feasible points; None if that fails.
+
+    ``known`` is the roomiest point of the form, if that has no room.
+    """
+    for scale in scales_of(form) if has_small_faces(form) else ():
+        faces = faces_of(form, form.unknowns(point), budget, known, scale)
+        found = None if faces is None else _on_faces(declaration, faces, budget)
+        if found is not None:
+            return found
+    return None
+
+
+def _mixed(checker: _Checker, z: np.ndarray, rows: np.ndarray, inner: np.ndarray | None, tight: np.ndarray) -> Attained:
+    """Return the value at a mixture with an inner point; a value with something missing could be better."""
+    form = checker.form
     if inner is None:
-        return Attained(None, _words(declaration, form, tight), has_room=not len(tight))
+        return Attained(None, _words(checker.declaration, form, tight), has_room=not len(tight))
     rows = np.concatenate([rows, tight])
-    moved, inner = _onto(form, rows, z), _onto(form, rows, inner)
-    if moved is None or inner is None:
+    moved, inside = _onto(form, rows, z), _onto(form, rows, inner)
+    if moved is None or inside is None:
         return Attained(None, "the equations cannot be met to the last digits")
     checker.count_as_equations(tight)
-    if not checker.holds(inner):
+    if not checker.holds(inside):
         return Attained(None, "the search found no point inside the constraints")
-    value = _nearest(checker, moved, inner, 1.0)
+    value = _nearest(checker, moved, inside, MOST_OF_INNER)
+    if value is not None:
+        return value
+    value = _nearest(checker, moved, inside, 1.0)
     assert value is not None
-    return value
+    return value._replace(missing="" if value.value is None else FAR)
+
+
+def _on_faces(declaration: Declaration, faces: Faces, budget: Budget) -> Attained | None:
+    """Return the least value on faces of the cones, and where it is."""
+    inner = faces.y
+    if inner is None or not faces.holds(inner):
+        return None
+    best = best_point(faces, budget)
+    best = inner if best is None else best
+    share = _least_share(lambda share: faces.holds((1 - share) * best + share * inner))
+    z = faces.at((1 - share) * best + share * inner)
+    z *= faces.scale
+    point, sign = faces.form.point(z), -1.0 if isinstance(declaration.objective, cp.Maximize) else 1.0
+    for name, entries in point.items():
+        declaration.variables[name].save_value(entries)
+    conic = float(faces.form.cost @ z + faces.form.constant)
+    value = float(np.sum(value_of(declaration.objective.args[0])))
+    if not np.isfinite(value):
+        value = sign * conic
+    unit = min(1.0, float(abs(faces.form.cost).max(initial=0.0))) + abs(value)
+    worth = WORTH_ON_FACES * unit if faces.is_curved else 0.0
+    return Attained(value + sign * worth, point=point)
 
 
 def _guesses(form: StandardForm, z: np.ndarray, rows: np.ndarray) -> Iterator[np.ndarray]:
@@ -113,15 +188,17 @@ def _guesses(form: StandardForm, z: np.ndarray, rows: np.ndarray) -> Iterator[np
 
 def _nearest(checker: _Checker, z: np.ndarray, inner: np.ndarray, most: float) -> Attained | None:
     """Return the value at the smallest share of an inner point that makes z feasible, or None if that is too much."""
-    low, high = 0, len(SHARES)  # feasible from ``high`` on, where the point is the inner one
+    share = _least_share(lambda share: checker.holds((1 - share) * z + share * inner))
+    return checker.value((1 - share) * z + share * inner) if share <= most else None
+
+
+def _least_share(is_enough: Callable[[float], bool]) -> float:
+    """Return the smallest share of an inner point that is enough; all of it is."""
+    low, high = 0, len(SHARES)  # enough from ``high`` on
     while low < high:
         middle = (low + high) // 2
-        if checker.holds((1 - SHARES[middle]) * z + SHARES[middle] * inner):
-            high = middle
-        else:
-            low = middle + 1
-    share = 1.0 if high == len(SHARES) else SHARES[high]
-    return checker.value((1 - share) * z + share * inner) if share <= most else None
+        low, high = (low, middle) if is_enough(SHARES[middle]) else (middle + 1, high)
+    return 1.0 if high == len(SHARES) else float(SHARES[high])
 
 
 class _Checker:
@@ -173,7 +250,9 @@ class _Checker:
         yield from rest
         domains = domains_of(self.declaration)
         for limit in (limit for part in (self.declaration.objective, *rest) for limit in domains[id(part)]):
-            if semidefinite_variable(limit, self.declaration.variables) is None:  # on a face, these are checked there
+            # Equations say that a matrix is symmetric, which rounding may hide; faces are checked as such.
+            is_equation = isinstance(limit, cp.constraints.Equality | cp.constraints.Zero)
+            if not is_equation and semidefinite_variable(limit, self.declaration.variables) is None:
                 yield limit
 
     def value(self, z: np.ndarray) -> Attained:
@@ -230,29 +309,25 @@ def _rounding(sizes: sp.csr_array, z: np.ndarray, a: np.ndarray) -> np.ndarray:
 def _inner_point(form: StandardForm, z: np.ndarray, budget: Budget) -> tuple[np.ndarray | None, np.ndarray]:
     """Return a point inside all cones, and the inequalities that are tight at every feasible point."""
     tight = np.zeros(0, dtype=int)
-    roughly = _roomiest(form, z, tight, budget, ROUGHLY)
-    if roughly is not None and roughly[1] > PLENTY:
-        return roughly[0], tight
-    for _ in range(3):
+    for _ in range(MOST_ROUNDS):
         found = _roomiest(form, z, tight, budget)
         if found is None:
             return None, tight
-        inner, room, w = found
-        if room > NO_ROOM:
-            return inner, tight
+        if found.z[-1] > NO_ROOM:
+            return found.z[:-1], tight
         block = form.parts("nonnegative")
         rows = np.arange(block[0].rows.start, block[0].rows.stop) if block else np.zeros(0, dtype=int)
-        more = np.setdiff1d(rows[w[rows] > TIGHT], tight)
+        more = np.setdiff1d(rows[found.w[rows] > TIGHT], tight)
         if not len(more):
-            return None, np.flatnonzero(abs(w) > TIGHT)
+            return None, np.flatnonzero(abs(found.w) > TIGHT)
         tight = np.concatenate([tight, more])
     return None, tight
 
 
 def _roomiest(
     form: StandardForm, z: np.ndarray, tight: np.ndarray, budget: Budget, tolerance: float = TOLERANCE
-) -> tuple[np.ndarray, float, np.ndarray] | None:
-    """Maximise the room t ≤ 1 with Mz + a − te in the cones, near a given point."""
+) -> Found | None:
+    """Maximise the room t ≤ 1 with Mz + a − te in the cones, near a given point; t is the last unknown."""
     m, n = form.M.shape
     sizes = np.maximum(np.sqrt(np.asarray(form.M.multiply(form.M).sum(axis=1)).ravel()), 1e-300)
     e = form.interior.copy()
@@ -268,7 +343,7 @@ def _roomiest(
     nearness = NEARNESS / (1 + float(z @ z))
     squares = np.append(np.full(n, nearness), 0.0)
     found = search(np.append(-nearness * z, -1.0), M, np.append(1.0, form.a), blocks, budget, squares, tolerance)
-    return None if found is None else (found.z[:-1], float(found.z[-1]), found.w[1:])
+    return None if found is None else Found(found.z, found.w[1:])
 
 
 def _words(declaration: Declaration, form: StandardForm, rows: np.ndarray) -> str:

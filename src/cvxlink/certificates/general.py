@@ -38,7 +38,7 @@ from ..programs.declared import name_of_cone, semidefinite_variable
 from ..reductions.cones import Block, packed, triangle, unpacked
 from ..reductions.standard_form import StandardForm
 from .intervals import Intervals, intervals_of
-from .search import Budget, search
+from .search import Budget, dual_cones, search
 from .sublevel import strictly_inside
 
 # Programs with more unknowns or rows get no bound: finding one would take longer than solving them.
@@ -57,10 +57,14 @@ BALANCED = 1e-4
 INACTIVE = 1e-6
 # Programs with more rows are not polished.
 LARGEST_POLISHED = 2000
-# A gap of this share of the accuracy is good enough; of this size, where a proof may take as long as it needs.
-GOOD_ENOUGH, BEST = 0.01, 1e-8
-# Up to so many rows a search for what limits the variables costs little.
+# A gap of this share of the accuracy is good enough, and of the second one for larger programs.
+GOOD_ENOUGH, ENOUGH = 0.01, 0.1
+# Up to so many rows a search costs little.
 SMALL = 500
+# A bound that rounding changes by this share is tried again with multipliers that are less accurate, and smaller.
+SPOILED, ROUGHLY = 1e-6, 1e-8
+# So often intervals are narrowed where rounding makes a bound poor.
+NARROWING = 3
 
 
 class Bound(NamedTuple):
@@ -95,7 +99,7 @@ def general_bound(
     worst = answer + WORSE * (1 + abs(answer))
     limits = intervals_of(form, worst)
     is_small = len(form.a) <= SMALL or budget.is_unlimited
-    found = _Candidates(form, limits, answer, BEST if budget.is_unlimited else GOOD_ENOUGH * budget.accuracy)
+    found = _Candidates(form, limits, answer, (GOOD_ENOUGH if is_small else ENOUGH) * budget.accuracy)
     given, worth, missing = None, None, ""
     try:
         given, known = _multipliers(declaration, form, duals, sign)
@@ -112,6 +116,8 @@ def general_bound(
             found.try_way(lambda limits: bound_by_gradient(declaration, form, point, w, duals, limits, sign))
         if not found.is_good:
             found.consider(_completed(form, given, known, point, budget), "the multipliers")
+    if not found.is_good and limits.is_closed:
+        found.narrow(intervals_of(form, worst, NARROWING))
     if is_small and found.is_open:
         found.polish()  # takes less time than a search
     if not limits.is_closed and not (found.is_good and (not found.is_open or not is_small)):
@@ -123,6 +129,12 @@ def general_bound(
         anew = search(form.cost, form.M, form.a, form.blocks, budget)
         if anew is not None:
             found.consider(anew.w, "the dual program, solved anew")
+    if found.is_spoiled_by_rounding:
+        rough = search(form.cost, form.M, form.a, form.blocks, budget, tolerance=ROUGHLY)
+        if rough is not None:
+            found.consider(rough.w, "the dual program, solved anew")
+    if not found.is_good:
+        found.without_multipliers(GOOD_ENOUGH * budget.accuracy)
     if found.best is None:
         raise ReductionRefused(missing or "no multipliers were found in the time that the proof may take")
     if found.best.open > 0:
@@ -208,10 +220,22 @@ class _Candidates:
             name: min(trace, float(np.sqrt(self.form.matrices[name].order)) * norm)
             for name, trace in self.limits.traces.items()
         }
-        self.norm, self.limits, self.best = norm, Intervals(low, high, traces), None
+        self.norm = norm
+        self.narrow(Intervals(low, high, traces))
+
+    def narrow(self, limits: Intervals) -> None:
+        """Use other intervals."""
+        self.limits, self.best = limits, None
         known, self.ways = self.ways, []
         for way in known:
             self.try_way(way)
+
+    def without_multipliers(self, enough: float) -> None:
+        """Use the intervals alone, if that is enough: where the optimum is a limit that no point attains, it can be."""
+        below = bound_at(self.form, np.zeros(len(self.form.a)), self.limits, "what limits the variables")
+        is_better = self.best is None or self.best.open > 0 or self.best.value < below.value
+        if is_better and below.open == 0 and self.answer - below.value <= enough * self._unit:
+            self.best = below
 
     @property
     def is_good(self) -> bool:
@@ -220,8 +244,17 @@ class _Candidates:
             return False
         if self.best.open > 0 and not self.best.is_balanced:
             return False
-        unit = min(1.0, float(abs(self.form.cost).max(initial=0.0))) + abs(self.answer)
-        return abs(self.answer - self.best.value) + REACH * self.best.open <= self.wanted * unit
+        return abs(self.answer - self.best.value) + REACH * self.best.open <= self.wanted * self._unit
+
+    @property
+    def is_spoiled_by_rounding(self) -> bool:
+        """Whether rounding is why the bound is poor: multipliers that grow without end as they approach the optimum."""
+        return not self.is_good and self.best is not None and self.best.rounding > SPOILED * self._unit
+
+    @property
+    def _unit(self) -> float:
+        """The size of the objective."""
+        return min(1.0, float(abs(self.form.cost).max(initial=0.0))) + abs(self.answer)
 
     @property
     def is_open(self) -> bool:
@@ -243,11 +276,15 @@ def bound_at(form: StandardForm, w: np.ndarray, limits: Intervals, origin: str =
     w = form.into_dual(w)
     for block in form.matrices.values():
         w[block.rows] = 0.0  # what these would add is found from the least eigenvalue of the slope
-    share = gamma(2 * len(w) + 8)
+    # Rounding is in proportion to the number of terms, and to the order of the matrices that were projected.
+    order = max((block.order for block in form.blocks), default=0)
+    counts = np.bincount(form.M.indices, minlength=len(form.cost))
+    share = np.array([gamma(2 * (int(count) + order) + 8) for count in range(int(counts.max(initial=0)) + 1)])[counts]
     slope = form.cost - form.M.T @ w
     sizes = abs(form.cost) + abs(form.M).T @ abs(w)
     total = form.constant - float(form.a @ w)
-    rounding = share * (abs(form.constant) + float(abs(form.a) @ abs(w)))
+    offsets = gamma(2 * (int(np.count_nonzero(form.a)) + order) + 8)
+    rounding = offsets * (abs(form.constant) + float(abs(form.a) @ abs(w)))
     return lowest(form, total, slope, sizes, limits, Below(0.0, 0.0, rounding, origin), share)
 
 
@@ -258,11 +295,11 @@ def lowest(
     sizes: np.ndarray,
     limits: Intervals,
     known: Below,
-    share: float,
+    share: float | np.ndarray,
 ) -> Below:
     """Return the least value of an affine function of z where z is limited.
 
-    ``sizes`` are those of the terms that cancel in the slopes, and ``share`` the part of them that may be rounding;
+    ``sizes`` are those of the terms that cancel in the slopes, and ``share`` the parts of them that may be rounding;
     ``known`` has the origin of the function and the rounding of its offset.
     """
     rough, rounding = share * sizes, known.rounding
@@ -466,10 +503,10 @@ def _completed(
     balance = sp.hstack([-U[:, added].T, sp.csr_array((len(added), 1))])
     length = sp.csr_array(([1.0], ([0], [count])), shape=(1, count + 1))
     left = sp.hstack([-U[:, outer].T, sp.csr_array((len(outer), 1))])
-    into, offsets, blocks = _dual_cones(form, rows, len(added) + 1 + len(outer))
+    into, blocks = dual_cones(form.blocks, rows, len(known), len(added) + 1 + len(outer))
     cones = sp.hstack([into, sp.csr_array((into.shape[0], 1))])
     M = sp.csr_array(sp.vstack([balance, length, left, cones], format="csr"))
-    a = np.concatenate([slope[added], [0.0], slope[outer], offsets])
+    a = np.concatenate([slope[added], [0.0], slope[outer], np.zeros(into.shape[0])])
     start = len(added)
     first = [Block("zero", slice(0, start))] if start else []
     ball = Block("second-order", slice(start, start + 1 + len(outer)))
@@ -479,29 +516,6 @@ def _completed(
     w = base.copy()
     w[rows] = found.z[:count]
     return w
-
-
-def _dual_cones(form: StandardForm, rows: np.ndarray, start: int) -> tuple[sp.csr_array, np.ndarray, list[Block]]:
-    """Return the rows, offsets and cones that put multipliers of some rows into the dual cone."""
-    place = np.full(len(form.a), -1)
-    place[rows] = np.arange(len(rows))
-    every = sp.eye_array(len(rows), format="csr")
-    matrices, blocks = [], []
-    for block in form.blocks:
-        own = place[block.rows]
-        own = own[own >= 0]
-        if block.kind == "zero" or not len(own):
-            continue
-        part = sp.csr_array(every[own])
-        if block.kind == "exponential":  # (u, v, w) is in the dual if (u − v, −u, w) is in the cone
-            part = sp.csr_array([[1.0, -1, 0], [-1, 0, 0], [0, 0, 1]]) @ part
-        elif block.kind == "power":
-            part = sp.diags_array([1 / block.alpha, 1 / (1 - block.alpha), 1.0]) @ part
-        matrices.append(part)
-        blocks.append(Block(block.kind, slice(start, start + len(own)), block.order, block.alpha))
-        start += len(own)
-    into = sp.csr_array(sp.vstack(matrices, format="csr")) if matrices else sp.csr_array((0, len(rows)))
-    return into, np.zeros(into.shape[0]), blocks
 
 
 def polished(form: StandardForm, w: np.ndarray) -> np.ndarray:

@@ -53,9 +53,12 @@ class Intervals:
         return np.maximum(abs(self.low), abs(self.high))
 
 
-def intervals_of(form: StandardForm, worst: float) -> Intervals:
-    """Return intervals for all feasible points whose objective is at most ``worst``."""
-    return _Propagation(form, worst).run()
+def intervals_of(form: StandardForm, worst: float, more: int = 0) -> Intervals:
+    """Return intervals for all feasible points whose objective is at most ``worst``.
+
+    They are not narrowed any further once all unknowns are limited, except by so many more passes.
+    """
+    return _Propagation(form, worst).run(more)
 
 
 class _Propagation:
@@ -90,7 +93,7 @@ class _Propagation:
         self.low, self.high = np.full(len(form.cost), -np.inf), np.full(len(form.cost), np.inf)
         self.definite = _definite_rows(form, self)
 
-    def run(self) -> Intervals:
+    def run(self, more: int) -> Intervals:
         fewest, idle = np.inf, 0
         for _ in range(MOST_PASSES):
             for block in self.form.blocks:
@@ -101,8 +104,9 @@ class _Propagation:
             still_open = int(np.isinf(self.low).sum() + np.isinf(self.high).sum())
             # What a pass finds about rows limits unknowns in the next one, so two must pass without any success.
             idle = 0 if still_open < fewest else idle + 1
-            if idle == 2 or not still_open:
+            if idle == 2 or (not still_open and more == 0):
                 break
+            more -= not still_open
             fewest = min(fewest, still_open)
         return Intervals(self.low, self.high, {name: self._trace(name) for name in self.form.matrices})
 

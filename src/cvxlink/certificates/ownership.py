@@ -8,28 +8,31 @@ rows, and the definitions that nothing else needs.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import cvxpy as cp
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from ..model.declared import Declaration
-from ..programs.conic_form import Cone, Part
+from ..programs.declared import semidefinite_variable
+from ..reductions.cones import Block
+from ..reductions.standard_form import StandardForm
 from .conic_system import ConicSystem
 from .row_words import in_words
 
 OBJECTIVE = "objective domain"
+LINEAR = ("zero", "nonnegative")
 
 
 @dataclass(frozen=True, eq=False)
 class Item:
     """One constraint that can be removed by itself: an entry of an equation or inequality, or a whole cone.
 
-    ``place`` is its number within the constraint, column by column; ``term`` is None for the domain of the objective.
+    ``place`` is its number within the constraint, column by column; ``term`` is None for what a variable requires by
+    itself, and for the domain of the objective, which has no ``kind`` of cone either.
     """
 
     group: str
@@ -37,7 +40,7 @@ class Item:
     term: Any
     place: int
     rows: np.ndarray  # of the system
-    cone: int | None
+    kind: str | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,33 +48,29 @@ class OwnedSystem:
     """A conic system whose rows have owners: named groups, attributes of variables, and the objective's domain."""
 
     declaration: Declaration
+    form: StandardForm
     system: ConicSystem
-    items: tuple[Item, ...]
-    _needed_by: sp.csr_array  # which definitions each item needs: items × rows
 
     @classmethod
     def of(cls, declaration: Declaration, most: int) -> OwnedSystem:
         """Read a declaration; refuse it if it has more unknowns or rows than ``most``."""
-        system = ConicSystem.of(declaration, most)
-        units = _units(system)
-        starts = np.cumsum([0, *(len(a) for a in system.offsets)])
-        items = []
-        for group, number, term in _owned_terms(declaration, system):
-            k = system.owners[term.id]
-            own = units[starts[k] : starts[k + 1]]
-            order = np.argsort(own, kind="stable")
-            for place, rows in enumerate(np.split(order, np.flatnonzero(np.diff(own[order])) + 1)):
-                items.append(Item(group, number, term, place, starts[k] + rows, k))
-        part_of, of_objective = _components(declaration, system, units)
-        owned = np.zeros(len(units), dtype=bool)
+        form = StandardForm.as_declared(declaration, most)
+        return cls(declaration, form, ConicSystem.of(form))
+
+    @cached_property
+    def items(self) -> tuple[Item, ...]:
+        """What can be removed by itself."""
+        items = list(_items(self.declaration, self.form))
+        owned = np.zeros(len(self.system.a), dtype=bool)
         for item in items:
             owned[item.rows] = True
-        used = {int(part_of[row]) for item in items for row in item.rows}
-        defines = np.flatnonzero(~owned)
-        unused = [row for row in defines if int(part_of[row]) in of_objective or int(part_of[row]) not in used]
+        part_of, of_objective = self._components
+        used = set(part_of[owned].tolist())
+        parts = [(row, int(part_of[row])) for row in np.flatnonzero(~owned)]
+        unused = [row for row, part in parts if part in of_objective or part not in used]
         if unused:
             items.append(Item(OBJECTIVE, 0, None, 0, np.array(unused), None))
-        return cls(declaration, system, tuple(items), _definitions(items, defines, part_of, len(units)))
+        return tuple(items)
 
     @property
     def groups(self) -> tuple[str, ...]:
@@ -80,7 +79,7 @@ class OwnedSystem:
 
     def only(self, kept: np.ndarray) -> ConicSystem:
         """Return the system with some of the items only, and the definitions that they need."""
-        return restricted(self.system, self.rows(kept))
+        return self.system.only(self.rows(kept))
 
     def rows(self, kept: np.ndarray) -> np.ndarray:
         """Return a mask of the rows of some items, and of the definitions that they need."""
@@ -91,123 +90,126 @@ class OwnedSystem:
 
     def words(self, item: Item) -> str:
         """Return an item as mathematics with its numbers."""
-        if item.term is None:
+        if item.kind is None:
             return "the objective is defined"
-        for name, implied in self.system.implied.items():
-            if isinstance(item.term, cp.constraints.PSD) and any(item.term is own for own in implied):
-                sign = "positive" if self.declaration.variables[name].attributes["PSD"] else "negative"
-                return f"{name} is {sign} semidefinite"
-        assert item.cone is not None
-        is_equation = self.system.cones[item.cone].kind == "zero"
-        return in_words(item.term, item.place, self.declaration, self._row(item), is_equation)
+        if item.term is None and item.kind == "semidefinite":
+            name = item.group.removesuffix(" domain")
+            sign = "positive" if self.declaration.variables[name].attributes["PSD"] else "negative"
+            return f"{name} is {sign} semidefinite"
+        return in_words(item.term, item.place, self.declaration, self._row(item), item.kind == "zero")
 
     def _row(self, item: Item) -> tuple[np.ndarray, np.ndarray, float] | None:
         """Return lhs − rhs in the units of the declaration, if it is affine: unknowns, coefficients and constant."""
         if not self.is_row(item):
             return None
-        assert item.cone is not None
-        row, declared = int(item.rows[0]), sum(v.size for v in self.declaration.variables.values())
-        scale = self.scales[row] * (1.0 if self.system.cones[item.cone].kind == "zero" else -1.0)
-        coefficients = self.system.M[[row]].toarray().ravel() / self.system.units * scale
-        if coefficients[declared:].any():
+        row, sign = int(item.rows[0]), 1.0 if item.kind == "zero" else -1.0
+        M = self.form.M
+        inside = slice(M.indptr[row], M.indptr[row + 1])
+        columns, coefficients = M.indices[inside], sign * M.data[inside]
+        used = coefficients != 0
+        if (columns[used] >= self._n_declared).any():
             return None
-        used = np.flatnonzero(coefficients)
-        return used, coefficients[used], float(self.system.a[row] * scale)
+        return self._entries[columns[used]], coefficients[used], sign * float(self.form.a[row])
 
     @cached_property
-    def scales(self) -> np.ndarray:
-        """What the declared rows were divided by."""
-        return np.concatenate([np.zeros(0), *self.system.scales])
+    def _entries(self) -> np.ndarray:
+        """The first entry, among those of all variables, of each unknown."""
+        spread = sp.csc_array(self.form.spread)
+        return spread.indices[np.minimum(spread.indptr[:-1], max(spread.nnz - 1, 0))]
+
+    @property
+    def _n_declared(self) -> int:
+        return max((columns.stop for columns in self.form.columns.values()), default=0)
 
     def is_row(self, item: Item) -> bool:
         """Whether an item is an equation or inequality, not a cone."""
-        return item.cone is not None and self.system.cones[item.cone].kind in ("zero", "nonnegative")
+        return item.kind in LINEAR
 
     def values(self, z: np.ndarray) -> dict[str, np.ndarray]:
         """Return unknowns of the system as values of the declared variables."""
-        parts = self.system.by_variable(z * self.system.units) if len(z) else []
-        named = zip(self.declaration.variables.items(), parts, strict=False)
-        values = {name: part.reshape(variable.shape, order="F") for (name, variable), part in named}
-        symmetric = {name for name, v in self.declaration.variables.items() if v.ndim == 2 and v.is_symmetric()}
-        return {name: (value + value.T) / 2 if name in symmetric else value for name, value in values.items()}
+        return self.form.point(z * self.system.units)
+
+    @cached_property
+    def _components(self) -> tuple[np.ndarray, set[int]]:
+        """Which rows hang together through variables that CVXPY added, and which of these the objective uses."""
+        units, declared = _units(self.system.blocks, len(self.system.a)), self._n_declared
+        n_units, added = int(units.max(initial=-1)) + 1, self.system.M.shape[1] - declared
+        if not added:
+            return units, set()
+        uses = sp.coo_array(self.system.M[:, declared:])
+        nonzero = uses.data != 0
+        ends = (units[uses.row[nonzero]], n_units + uses.col[nonzero])
+        size = n_units + added
+        graph = sp.coo_array((np.ones(len(ends[0])), ends), shape=(size, size))
+        part_of = connected_components(graph, directed=False)[1]
+        of_objective = set(part_of[n_units + np.flatnonzero(self.system.cost[declared:])].tolist())
+        return part_of[units], of_objective
+
+    @cached_property
+    def _needed_by(self) -> sp.csr_array:
+        """Which defining rows each item needs, as a matrix of items × rows."""
+        part_of, _ = self._components
+        owned = np.zeros(len(self.system.a), dtype=bool)
+        for item in self.items:
+            if item.kind is not None:
+                owned[item.rows] = True
+        by_part: dict[int, list[int]] = {}
+        for row in np.flatnonzero(~owned):
+            by_part.setdefault(int(part_of[row]), []).append(int(row))
+        places = [
+            (k, row)
+            for k, item in enumerate(self.items)
+            for part in {int(part_of[r]) for r in item.rows}
+            for row in by_part.get(part, ())
+        ]
+        i, j = np.array(places, dtype=int).reshape(-1, 2).T
+        return sp.csr_array((np.ones(len(places)), (i, j)), shape=(len(self.items), len(owned)))
 
 
-def restricted(system: ConicSystem, rows: np.ndarray) -> ConicSystem:
-    """Return a system with some of its rows only; nothing is known then about the size of its variables."""
-    cones, matrices, offsets, scales = [], [], [], []
-    ends = np.cumsum([len(a) for a in system.offsets])[:-1]
-    parts = zip(system.cones, system.matrices, system.offsets, system.scales, np.split(rows, ends), strict=True)
-    for cone, M, a, scale, kept in parts:
-        if kept.any():
-            cones.append(_smaller(cone, kept))
-            matrices.append(sp.csr_array(M[np.flatnonzero(kept)]))
-            offsets.append(a[kept])
-            scales.append(scale[kept])
-    reach = system.reach if rows.all() else [np.inf] * len(system.reach)
-    return replace(system, cones=cones, matrices=matrices, offsets=offsets, scales=scales, reach=reach)
-
-
-def _smaller(cone: Cone, kept: np.ndarray) -> Cone:
-    """Return a cone with some of its rows; only its shape matters, the coefficients are in the system."""
-    if kept.all():
-        return cone
-
-    def part(*shape: int) -> Part:
-        return Part(shape, {}, [], np.zeros(int(np.prod(shape))))
-
-    count = int(kept.sum())
-    if cone.kind == "second-order":
-        length = cone.parts[1].shape[cone.axis]
-        m = count // (length + 1)
-        return replace(cone, parts=(part(m), part(length, m) if cone.axis == 0 else part(m, length)))
-    if cone.kind in ("exponential", "power"):
-        alpha = cone.alpha
-        if alpha is not None and np.size(alpha) > 1:
-            alpha = np.ravel(alpha, order="F")[kept[: len(kept) // 3]]
-        return replace(cone, parts=(part(count // 3),) * 3, alpha=alpha)
-    return replace(cone, parts=(part(count),))
-
-
-def _owned_terms(declaration: Declaration, system: ConicSystem) -> Iterator[tuple[str, int, Any]]:
+def _items(declaration: Declaration, form: StandardForm) -> Iterator[Item]:
+    """Yield what belongs to declared constraints, then to attributes of variables."""
+    kinds, starts = [block.kind for block in form.blocks], np.array([block.rows.start for block in form.blocks])
+    taken: set[int] = set()  # a matrix that is declared semidefinite twice has one cone
     for group, terms in declaration.constraints.items():
-        yield from ((group, number, term) for number, term in enumerate(terms))
-    for name, terms in system.implied.items():
-        yield from ((f"{name} domain", number, term) for number, term in enumerate(terms))
+        for number, term in enumerate(terms):
+            owner = semidefinite_variable(term, declaration.variables)
+            if owner is not None:
+                rows = form.matrices[owner].rows
+                if rows.start not in taken:
+                    taken.add(rows.start)
+                    yield Item(group, number, term, 0, np.arange(rows.start, rows.stop), "semidefinite")
+                continue
+            rows_of = np.unique(form.owners[term.id].rows)
+            yield from _items_of(group, number, term, rows_of, kinds, starts)
+    for name, parts in form.domains.items():
+        for number, part in enumerate(parts):
+            if part.start not in taken:
+                rows_of = np.arange(part.start, part.stop)
+                yield from _items_of(f"{name} domain", number, None, rows_of, kinds, starts)
 
 
-def _units(system: ConicSystem) -> np.ndarray:
+def _items_of(
+    group: str, number: int, term: Any, rows: np.ndarray, kinds: list[str], starts: np.ndarray
+) -> Iterator[Item]:
+    """Yield the items of one constraint: its rows if it is linear, otherwise its cones."""
+    if not len(rows):
+        return
+    cone = np.searchsorted(starts, rows, side="right") - 1
+    kind = kinds[cone[0]]
+    parts = rows[:, None] if kind in LINEAR else np.split(rows, np.flatnonzero(np.diff(cone)) + 1)
+    for place, part in enumerate(parts):
+        yield Item(group, number, term, place, part, kind)
+
+
+def _units(blocks: tuple[Block, ...], count: int) -> np.ndarray:
     """Number the smallest parts of the cones that are cones themselves: one number per row of the system."""
-    numbered, start = [np.zeros(0, dtype=int)], 0
-    for cone in system.cones:
-        numbered.append(start + cone.units)
-        start = int(numbered[-1].max(initial=start - 1)) + 1
-    return np.concatenate(numbered)
-
-
-def _components(declaration: Declaration, system: ConicSystem, units: np.ndarray) -> tuple[np.ndarray, set[int]]:
-    """Return which rows hang together through variables that CVXPY added, and which of these the objective uses."""
-    declared = sum(variable.size for variable in declaration.variables.values())
-    n_units, added = int(units.max(initial=-1)) + 1, system.M.shape[1] - declared
-    uses = sp.coo_array(system.M[:, declared:])
-    nonzero = uses.data != 0
-    ends = (units[uses.row[nonzero]], n_units + uses.col[nonzero])
-    size = n_units + added
-    graph = sp.coo_array((np.ones(len(ends[0])), ends), shape=(size, size))
-    part_of = connected_components(graph, directed=False)[1]
-    of_objective = set(part_of[n_units + np.flatnonzero(system.cost[declared:])].tolist())
-    return part_of[units], of_objective
-
-
-def _definitions(items: list[Item], defines: np.ndarray, part_of: np.ndarray, rows: int) -> sp.csr_array:
-    """Return which defining rows each item needs, as a matrix of items × rows."""
-    by_part: dict[int, list[int]] = {}
-    for row in defines:
-        by_part.setdefault(int(part_of[row]), []).append(int(row))
-    places = [
-        (k, row)
-        for k, item in enumerate(items)
-        for part in {int(part_of[r]) for r in item.rows}
-        for row in by_part.get(part, ())
-    ]
-    i, j = np.array(places, dtype=int).reshape(-1, 2).T
-    return sp.csr_array((np.ones(len(places)), (i, j)), shape=(len(items), rows))
+    units, first = np.zeros(count, dtype=int), 0
+    for block in blocks:
+        size = block.rows.stop - block.rows.start
+        if block.kind in LINEAR:
+            units[block.rows] = first + np.arange(size)
+            first += size
+        else:
+            units[block.rows] = first
+            first += 1
+    return units

@@ -13,6 +13,7 @@ but not zero, as :math:`x_i \ge 10^{-8}`, unless they are about a semidefinite m
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cached_property
 from typing import Any
 
@@ -234,6 +235,7 @@ def _magnitude_of_function(expression: Any, leaves: Mapping[int, np.ndarray], co
     sizes = [
         abs(as_dense(arg.value)) if arg.is_constant() else _magnitude(arg, leaves, constants) for arg in expression.args
     ]
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"), suppress(np.linalg.LinAlgError):  # the sizes of entries may make no matrix
         found = abs(np.asarray(as_dense(expression.numeric(sizes)), dtype=float)).reshape(expression.shape)
-    return np.where(np.isfinite(found), found, np.where(np.isfinite(value), value, 0.0))
+        return np.where(np.isfinite(found), found, np.where(np.isfinite(value), value, 0.0))
+    return np.where(np.isfinite(value), value, 0.0)

@@ -8,9 +8,11 @@ so
           \ \le\ u - d + a^\top \hat w + \|\hat r\|\,\|z\| .
 
 Every entry of s is at most :math:`2 e^\top s`, and :math:`\|z\| \le (\|s\| + \|a\|)/\sigma` with σ the least singular
-value of M. Together these bound z as soon as :math:`\hat r` is small compared with ρσ. Such a point exists if and only
-if the set of optimal points is bounded: v are then the multipliers of the same program with the costs
-:math:`c - \rho M^\top e`, for ρ small enough. The inequality holds for whatever a search for them returns.
+value of M. Where M takes directions to zero that cost nothing, σ is the least of the others: every z can be replaced by
+one without a part in these. Together these bound z as soon as :math:`\hat r` is small compared with ρσ. Such a point
+exists if and only if the set of optimal points is bounded, but for these directions: v are then the multipliers of the
+same program with the costs :math:`c - \rho M^\top e`, for ρ small enough. The inequality holds for whatever a search
+for them returns.
 """
 
 from __future__ import annotations
@@ -30,6 +32,12 @@ LARGEST = 1500
 TRIES = ((1e-2, 1e-7), (1e-6, TOLERANCE))
 
 
+# Squares of singular values below this share of the largest may be zero.
+SAME = 1e-12
+# Directions that change s and the cost by less than this share change nothing.
+VANISHES = 1e-13
+
+
 class Inside(NamedTuple):
     """Multipliers strictly inside the dual cone, and the bound on the norm of z that they give."""
 
@@ -41,7 +49,7 @@ def strictly_inside(form: StandardForm, worst: float, budget: Budget) -> Inside 
     """Return what bounds the norm of z for feasible z with an objective of at most ``worst``, or None."""
     if form.M.shape[1] > LARGEST or budget.is_spent:
         return None
-    sigma = _least_singular_value((form.M.T @ form.M).toarray())
+    sigma = _least_singular_value(form)
     if not sigma > 0:
         return None
     e, size = form.interior, max(float(abs(form.cost).max(initial=0.0)), 1e-300)
@@ -68,7 +76,18 @@ def _norm_by(form: StandardForm, w: np.ndarray, room: float, sigma: float, worst
     return float((spread * level + np.linalg.norm(form.a) / sigma) / (1 - spread * slope) * (1 + 1e-9))
 
 
-def _least_singular_value(gram: np.ndarray) -> float:
-    """Return a lower bound on the least singular value of M from MᵀM; zero if its columns depend on one another."""
-    eigenvalues = np.linalg.eigvalsh(gram)
-    return float(np.sqrt(max(eigenvalues[0] - 1e-12 * eigenvalues[-1], 0.0)))
+def _least_singular_value(form: StandardForm) -> float:
+    """Return a lower bound on the least singular value of M; zero if points that differ in cost have the same s.
+
+    Directions that change neither s nor the cost, up to rounding, do not count.
+    """
+    squares, ways = np.linalg.eigh((form.M.T @ form.M).toarray())
+    largest = float(squares[-1])
+    free = squares <= SAME * largest
+    if free.any():
+        N = ways[:, free]
+        moves = float(abs(form.M @ N).max(initial=0.0)) > VANISHES * np.sqrt(largest)
+        costs = float(abs(N.T @ form.cost).max()) > VANISHES * float(np.linalg.norm(form.cost))
+        if moves or costs or free.all():
+            return 0.0
+    return float(np.sqrt(max(squares[~free][0] - SAME * largest, 0.0)))

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..certificates import Certificate, certify_program, measured
 from ..certificates.face import Face
-from ..certificates.verdicts import proven_unbounded, proven_verdict
+from ..certificates.verdicts import Hint, proven_unbounded, proven_verdict
 from ..errors import InaccurateWarning, InfeasibleProblem, InvalidInput, InvalidProblem, ReductionRefused, SolveFailed
 from ..model.quiet import quiet_about_sparsity
 from ..numerics.checks import real_array
@@ -39,6 +39,8 @@ from .learnt_kernel import LearntKernel
 from .limited import SHARE_KEPT, Unwatched, Watch, solved_within_limits
 from .options import Options
 from .plan import FromEquivalent, Plan, make_plan, warm_routes
+from .repair import WORDS, repaired
+from .second_try import another_solver, better_of, limited_iterations
 from .solution import Solution, Timings
 
 # Searches for a proof may take this many seconds even if compiling and solving took less: on small programs they take
@@ -46,6 +48,8 @@ from .solution import Solution, Timings
 LEAST_PROOF = 1.0
 # An answer with a larger error is not an answer.
 HOPELESS = 0.5
+# An answer with a larger relative gap is looked at once more.
+DOUBTFUL = 1e-3
 # How much looser the tolerances are on a second try; the certificate says what was reached.
 LOOSER = 100.0
 # Outcomes without a point; a dual that is infeasible leaves open which of the other two it is.
@@ -78,9 +82,15 @@ def _solved_as_asked(problem: Formulation, options: Options) -> Solution:
 
 def solved(problem: Formulation, options: Options, watch: Watch | None = None) -> Solution:
     """Reduce, solve, lift and certify; the outcome is a solution, however good."""
-    began = perf_counter()
+    began, watch = perf_counter(), watch or Unwatched()
     try:
-        return _solved(problem, options, watch or Unwatched())
+        first = _solved(problem, options, watch)
+        solver = another_solver(first, options)
+        if solver is None:
+            return first
+        left = _left_of(options.limits, perf_counter() - began).seconds
+        again = _solved(problem, replace(options, solver=solver, time_limit=left), watch)
+        return better_of(first, again)
     except InfeasibleProblem as contradiction:  # seen without a solver
         if options.strict:
             raise
@@ -112,7 +122,8 @@ def _solved(problem: Formulation, options: Options, watch: Watch) -> Solution:
     else:
         attempt, told = _by_solver(plan, options, _left_of(limits, reduce_seconds))
     watch.certifies()
-    return finished(plan, attempt, options.accuracy, told, reduce_seconds, strict=False, certify=options.certify)
+    is_free = options.solver is None and options.route is None
+    return finished(plan, attempt, options.accuracy, told, reduce_seconds, False, options.certify, may_repair=is_free)
 
 
 def _by_route(route: Route, data: Any, settings: Settings, limits: Limits, isolated: bool) -> Attempt:
@@ -134,6 +145,8 @@ def _by_solver(plan: Plan, options: Options, limits: Limits) -> tuple[Attempt, d
     """Run the solver, and once more with looser tolerances if it stalls; return the options as well."""
     assert plan.solver is not None
     told = translated(plan.solver, options.accuracy, options.threads, options.solver_options or {})
+    if options.solver is None and not options.solver_options:
+        told |= limited_iterations(plan)
     # Only ending its process stops a solver in time.
     isolated = _needs_isolation(plan, options) or limits.seconds is not None or limits.memory is not None
     if _goes_directly(plan, options, isolated):
@@ -183,24 +196,44 @@ def finished(
     reduce_seconds: float = 0.0,
     strict: bool = True,
     certify: str | bool = "full",
+    may_repair: bool = False,
 ) -> Solution:
-    """Lift what a solver or route returned, certify it, and decide the status."""
+    """Lift what a solver or route returned, certify it, and decide the status.
+
+    Where the user did not choose the solver, an answer of a small program that is not accurate may be replaced by one
+    that is.
+    """
     problem = plan.problem
     began = perf_counter()
     status, reason, values, duals, by_form = _lifted(plan, attempt)
     lift_seconds = perf_counter() - began
 
     began = perf_counter()
-    certificate = None
+    certificate, program = None, checked_program(problem)
+    seconds = None if certify == "full" else max(attempt.compile_seconds + attempt.solve_seconds, LEAST_PROOF)
+    is_lifted = any(step.lift is not None for step in plan.steps)
+    conic = None if is_lifted else attempt.conic
     if values and certify is False:
-        certificate = measured(checked_program(problem), values)
+        certificate = measured(program, values)
     elif values:
-        seconds = None if certify == "full" else max(attempt.compile_seconds + attempt.solve_seconds, LEAST_PROOF)
-        conic = None if any(step.lift is not None for step in plan.steps) else attempt.conic
-        certificate = certify_program(checked_program(problem), values, duals, seconds, accuracy, conic)
+        certificate = certify_program(program, values, duals, seconds, accuracy, conic)
         if by_form is not None and not _is_proven(certificate, accuracy):
             certificate = _with_bounds_of(by_form, certificate, seconds)
-    status, reason = _judged(problem, status, reason, certificate, accuracy, attempt.is_heuristic)
+    hint = Hint() if is_lifted else Hint(attempt.conic, attempt.direction)
+    ended, why = _judged(problem, status, reason, certificate, accuracy, attempt.is_heuristic, hint)
+    if certify is not False and _is_doubtful(ended, certificate, attempt):
+        ended, why = _second_look(problem, ended, why, certificate)
+        if ended in (Status.INFEASIBLE, Status.UNBOUNDED):
+            values, duals, certificate = {}, {}, None
+    # An equivalent form that led to a wrong answer should be seen.
+    may_repair &= by_form is None and certify is not False
+    if may_repair and (values or ended in (Status.ERROR, Status.UNPROVEN)):
+        better = repaired(
+            program, values, duals, certificate, lambda c: _is_proven(c, accuracy), seconds, accuracy, conic
+        )
+        if better is not None:
+            values, certificate, ended, why = *better, Status.OPTIMAL, f"{reason}; {WORDS}"
+    status, reason = ended, why
     timings = Timings(
         reduce_seconds, attempt.compile_seconds, attempt.solve_seconds, lift_seconds, perf_counter() - began
     )
@@ -344,12 +377,13 @@ def _judged(
     certificate: Certificate | None,
     accuracy: float | None,
     is_heuristic: bool,
+    hint: Hint,
 ) -> tuple[Status, str]:
     """Return the status and its reason: the certificate decides, not the solver."""
     if certificate is None:
         if status in (Status.OPTIMAL, Status.INACCURATE):
             return Status.ERROR, f"{reason}, but without the multipliers from which the answer is computed"
-        return _verdict(problem, status, reason) if status in VERDICTS else (status, reason)
+        return _verdict(problem, status, reason, hint) if status in VERDICTS else (status, reason)
     wanted = DEFAULT_ACCURACY if accuracy is None else accuracy
     if _is_proven(certificate, accuracy):
         return Status.OPTIMAL, reason
@@ -370,7 +404,7 @@ def _judged(
     return status, f"{reason}; certified: {certificate.summary}"
 
 
-def _verdict(problem: Formulation, status: Status, reason: str) -> tuple[Status, str]:
+def _verdict(problem: Formulation, status: Status, reason: str, hint: Hint) -> tuple[Status, str]:
     """Return what is proven of a program that a solver found infeasible or unbounded."""
     known = refuted(problem, status)
     if known:
@@ -378,7 +412,7 @@ def _verdict(problem: Formulation, status: Status, reason: str) -> tuple[Status,
     program = checked_program(problem)
     if not program.convex:
         return Status.UNPROVEN, f"{reason}, which nothing proves"
-    proven = proven_verdict(program.declaration, status)
+    proven = proven_verdict(program.declaration, status, hint)
     if proven is not None:
         return proven[0], f"{reason}; {proven[1]}"
     with suppress(ReductionRefused):
@@ -387,6 +421,33 @@ def _verdict(problem: Formulation, status: Status, reason: str) -> tuple[Status,
         if words is not None:
             return Status.UNBOUNDED, f"{reason}; {words}"
     return Status.UNPROVEN, f"{reason}, which nothing proves"
+
+
+def _is_doubtful(status: Status, certificate: Certificate | None, attempt: Attempt) -> bool:
+    """Whether an outcome may hide that a program has no feasible point or no finite optimum.
+
+    Where the objective falls ever more slowly, or where points violate the constraints as little as one likes, solvers
+    end with a point far away, or give up.
+    """
+    if certificate is None:
+        return status is Status.ERROR and attempt.gave_up
+    if attempt.is_heuristic or status not in (Status.UNPROVEN, Status.INACCURATE, Status.ERROR):
+        return False
+    return not certificate.has_bound or not certificate.holds(DOUBTFUL, weigh_violations=False)
+
+
+def _second_look(
+    problem: Formulation, status: Status, reason: str, certificate: Certificate | None
+) -> tuple[Status, str]:
+    """Return a proven verdict on a program of which a solver found no good answer, or else what was known."""
+    if checked_program(problem).sizes.unknowns > LARGEST_DIRECT:
+        return status, reason
+    is_off = certificate is None or certificate.largest_violation > DEFAULT_ACCURACY
+    verdict, words = _verdict(problem, Status.INFEASIBLE if is_off else Status.UNBOUNDED, reason, Hint())
+    is_bounded = certificate is not None and certificate.has_bound and certificate.reach is None
+    if verdict is Status.INFEASIBLE or (verdict is Status.UNBOUNDED and not is_bounded):
+        return verdict, words
+    return status, reason
 
 
 def _maximises(program: Program) -> bool:

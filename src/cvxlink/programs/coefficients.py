@@ -1,7 +1,7 @@
 """The coefficients of affine expressions in one symmetric matrix.
 
 Linear maps know their coefficients; those of CVXPY's selections, sums and multiples follow from their parts. For
-anything else they are read from CVXPY's gradient, which takes n² numbers per entry.
+anything else CVXPY's compiler is asked.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from cvxpy.atoms.affine.unary_operators import NegExpression
 
 from ..model.linear_maps import LinearMap, at_places
 from ..numerics.matrices import as_dense
+from .conic_form import coefficients_of, whole_map
 
 Map = tuple[sp.csr_array, np.ndarray]  # A and a: the expression is A·vec(K) + a
 
@@ -29,7 +30,15 @@ Map = tuple[sp.csr_array, np.ndarray]  # A and a: the expression is A·vec(K) + 
 def coefficients(expression: Any, K: cp.Variable) -> Map:
     """Return A, with one row for each entry of the expression, symmetrised, and a: expression = A·vec(K) + a."""
     known = known_coefficients(expression, K)
-    return by_gradient(expression, K) if known is None else known
+    return compiled_coefficients(expression, K) if known is None else known
+
+
+def compiled_coefficients(expression: Any, K: cp.Variable) -> Map:
+    """Return the same as CVXPY's compiler has them."""
+    matrix, offsets, first = whole_map([expression])
+    A = coefficients_of(K, matrix, first.get(K.id))
+    A.eliminate_zeros()
+    return A, offsets
 
 
 def known_coefficients(expression: Any, K: cp.Variable) -> Map | None:
@@ -157,24 +166,3 @@ def _is_matrix(expression: Any, K: cp.Variable) -> bool:
 
 def _repeated(A: sp.csr_array, times: int) -> sp.csr_array:
     return sp.csr_array(sp.vstack([A] * times, format="csr"))
-
-
-def by_gradient(expression: Any, K: cp.Variable) -> tuple[sp.csr_array, np.ndarray]:
-    """Return the coefficients from CVXPY's gradient and the value at K = 0."""
-    n, saved = K.shape[0], K._value
-    K.save_value(np.zeros(K.shape))
-    try:
-        constant = np.atleast_1d(np.asarray(as_dense(expression.value), dtype=float)).ravel(order="F")
-        gradient = sp.coo_array(_matrix(expression.grad[K]).T)
-    finally:
-        K.save_value(saved)  # somebody may be working with the point
-    # CVXPY counts entries column by column; symmetrising makes that the same as row by row.
-    i, j = gradient.col % n, gradient.col // n
-    A = at_places(n, gradient.row, i, j, gradient.data, expression.size)
-    A.eliminate_zeros()
-    return A, constant
-
-
-def _matrix(gradient: Any) -> sp.csr_array:
-    """Return CVXPY's gradient as a matrix; for a 1 × 1 variable it is a number."""
-    return sp.csr_array(gradient if sp.issparse(gradient) else np.atleast_2d(gradient))

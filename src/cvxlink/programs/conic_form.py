@@ -26,8 +26,6 @@ from cvxpy.utilities.coeff_extractor import CoeffExtractor
 from ..errors import ReductionRefused
 from ..numerics.matrices import as_dense
 
-# Nearer to the boundary of the exponential cone there are no digits left.
-LEAST_EXPONENTIAL = 1e-15
 # Smaller eigenvalues, relative to the largest, are rounding errors.
 INDEFINITE = 1e-13
 
@@ -51,41 +49,6 @@ class Cone:
     axis: int = 0
     alpha: Any = None
 
-    def only(self, rows: np.ndarray) -> Cone:
-        """Return the cone with some of its rows only; for equations and inequalities."""
-        part, A = self.parts[0], {name: sp.csr_array(block[rows]) for name, block in self.parts[0].A.items()}
-        B = [sp.csr_array(block[rows]) for block in part.B]
-        return replace(self, parts=(Part((len(rows),), A, B, part.a[rows]),))
-
-    @property
-    def units(self) -> np.ndarray:
-        """The numbers of the smallest parts of the cone that are cones themselves, one for each row."""
-        sizes = [int(np.prod(part.shape)) for part in self.parts]
-        if self.kind in ("zero", "nonnegative"):
-            return np.arange(sizes[0])
-        if self.kind in ("exponential", "power"):
-            return np.tile(np.arange(sizes[0]), 3)
-        if self.kind == "second-order" and len(self.parts[1].shape) == 2 and sizes[0] > 1:
-            place, length = np.arange(sizes[1]), self.parts[1].shape[0]
-            return np.concatenate([np.arange(sizes[0]), place // length if self.axis == 0 else place % length])
-        return np.zeros(sum(sizes), dtype=int)
-
-    def multipliers(self) -> list[cp.Variable]:
-        """Return one variable per part."""
-        return [cp.Variable(part.shape, symmetric=self.kind == "semidefinite") for part in self.parts]
-
-    def holds(self, x: Sequence[Any]) -> list[Any]:
-        """Return constraints that put x, one expression per part, into the cone."""
-        if self.kind == "zero":
-            return [x[0] == 0]
-        if self.kind == "semidefinite":
-            return [(x[0] + x[0].T) / 2 >> 0]
-        if self.kind == "exponential":
-            return [cp.ExpCone(*x)]
-        if self.kind == "power":
-            return [cp.PowCone3D(*x, self.alpha)]
-        return self.holds_dual(x)  # the others are their own duals
-
     def holds_dual(self, w: Sequence[Any]) -> list[Any]:
         """Return constraints that put w, one expression per part (symmetric for matrices), into the dual cone."""
         if self.kind == "zero":
@@ -99,23 +62,6 @@ class Cone:
         if self.kind == "exponential":
             return [cp.ExpCone(w[0] - w[1], -w[0], w[2])]
         return [cp.PowCone3D(w[0] / self.alpha, w[1] / (1 - self.alpha), w[2], self.alpha)]
-
-    def into_dual(self, w: Sequence[np.ndarray]) -> Sequence[np.ndarray]:
-        """Return w moved into the dual cone, which it may miss by rounding."""
-        if self.kind == "nonnegative":
-            return [np.maximum(w[0], 0)]
-        if self.kind == "second-order":
-            return [long_enough(w[0], w[1], self.axis), w[1]]
-        if self.kind == "semidefinite":
-            return [nearest_semidefinite(w[0])]
-        if self.kind == "exponential":  # −u exp(v/u − 1) ≤ z for u < 0: v is moved, by which little changes
-            u, z = np.minimum(w[0], -LEAST_EXPONENTIAL), np.maximum(w[2], LEAST_EXPONENTIAL)
-            return [u, np.maximum(w[1], u * (1 + np.log(z) - np.log(-u))), z]
-        if self.kind == "power":
-            x, y = np.maximum(w[0], 0), np.maximum(w[1], 0)
-            most = (x / self.alpha) ** self.alpha * (y / (1 - self.alpha)) ** (1 - self.alpha)
-            return [x, y, np.clip(w[2], -most, most)]
-        return w
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,7 +19,7 @@ from ..model.declared import Declaration, Declared, as_values, declared_variable
 from ..model.expressions import is_linear
 from ..model.linear_maps import LinearMap, at_places
 from .base import Program
-from .coefficients import Map, by_gradient, coefficients
+from .coefficients import Map, coefficients, compiled_coefficients
 from .linear_sdp import LinearSDP, Rows, Sense
 from .separable_reading import read_separable_sdp
 from .separable_sdp import SeparableSDP
@@ -37,6 +37,14 @@ def read_linear_sdp(declaration: Declaration) -> LinearSDP:
         raise ReductionRefused("it maximises; minimise the negative objective instead")
     if not is_linear(declaration.objective.args[0]):
         raise ReductionRefused("its objective is not linear")
+    for key, group in declaration.constraints.items():  # before anything is read, which takes longer
+        for term in group:
+            if not isinstance(term, cp.constraints.PSD):
+                _require_rows(key, term)
+            elif not _is_the_variable(term.args[0], K):
+                raise ReductionRefused(
+                    f"its constraint {key!r} requires an expression other than {name} to be semidefinite"
+                )
     cone = None
     if "PSD" in special:
         cone = name_of_cone(name, declaration)
@@ -51,10 +59,6 @@ def read_linear_sdp(declaration: Declaration) -> LinearSDP:
         senses: set[Sense] = set()
         for term in group:
             if isinstance(term, cp.constraints.PSD):
-                if not _is_the_variable(term.args[0], K):
-                    raise ReductionRefused(
-                        f"its constraint {key!r} requires an expression other than {name} to be semidefinite"
-                    )
                 if cone is not None:
                     raise ReductionRefused(f"it requires {name} to be semidefinite twice ({cone!r} and {key!r})")
                 if len(group) > 1:
@@ -75,6 +79,13 @@ def read_linear_sdp(declaration: Declaration) -> LinearSDP:
     n = K.shape[0]
     C = sp.csr_array(cost.reshape((n, n)))
     return LinearSDP(C, tuple(rows), float(offset[0]), name, cone)
+
+
+def _require_rows(key: str, term: Any) -> None:
+    if not isinstance(term, cp.constraints.Equality | cp.constraints.Inequality | cp.constraints.Zero):
+        raise ReductionRefused(f"its constraint {key!r} is of type {type(term).__name__}")
+    if not is_linear(body_of(term)):
+        raise ReductionRefused(f"its constraint {key!r} is not linear")
 
 
 def name_of_cone(name: str, declaration: Declaration) -> str:
@@ -112,12 +123,8 @@ def read_rows(key: str, term: Any, K: cp.Variable, read: Callable[[Any], Map] | 
     if known is not None and known[0].args[0] is K:
         linear, b = known
         return Rows(key, linear.A, b, "<=" if isinstance(term, cp.constraints.Inequality) else "==")
-    if not isinstance(term, (cp.constraints.Equality, cp.constraints.Inequality, cp.constraints.Zero)):
-        raise ReductionRefused(f"its constraint {key!r} is of type {type(term).__name__}")
-    body = body_of(term)
-    if not is_linear(body):
-        raise ReductionRefused(f"its constraint {key!r} is not linear")
-    A, constant = coefficients(body, K) if read is None else read(term)
+    _require_rows(key, term)
+    A, constant = coefficients(body_of(term), K) if read is None else read(term)
     # 0 − constant instead of −constant, which would give −0
     return Rows(key, A, 0.0 - constant, "<=" if isinstance(term, cp.constraints.Inequality) else "==")
 
@@ -132,7 +139,7 @@ def _is_the_variable(expression: Any, K: cp.Variable) -> bool:
         return len(own) == 1 and zero and _is_the_variable(own[0], K)
     if not expression.is_affine() or expression.shape != K.shape:
         return False
-    A, constant = by_gradient(expression, K)
+    A, constant = compiled_coefficients(expression, K)
     n = K.shape[0]
     everywhere = np.arange(n * n)
     identity = at_places(n, everywhere, everywhere // n, everywhere % n, np.ones(n * n), n * n)

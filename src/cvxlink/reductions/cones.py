@@ -10,7 +10,10 @@ from typing import Any
 import clarabel
 import numpy as np
 
-from ..programs.conic_form import outside_exponential, outside_power
+from ..programs.conic_form import long_enough, outside_exponential, outside_power
+
+# Nearer to the boundary of the exponential cone there are no digits left.
+LEAST_EXPONENTIAL = 1e-15
 
 KINDS = ("zero", "nonnegative", "second-order", "semidefinite", "exponential", "power")
 
@@ -70,6 +73,56 @@ def triangle(order: int) -> tuple[np.ndarray, np.ndarray]:
     for places in (i, j):
         places.flags.writeable = False  # they are kept
     return i, j
+
+
+def spanned(V: np.ndarray) -> np.ndarray:
+    """Return the matrix that turns a packed S into the packed VSVᵀ; its columns are orthonormal if those of V are."""
+    (i, j), (a, b) = triangle(V.shape[0]), triangle(V.shape[1])
+    both = V[i][:, a] * V[j][:, b] + V[i][:, b] * V[j][:, a]
+    return np.where(i == j, np.sqrt(0.5), 1.0)[:, None] * both * np.where(a == b, np.sqrt(0.5), 1.0)
+
+
+def interior(blocks: Sequence[Block], count: int) -> np.ndarray:
+    """Return a point e inside the cones and inside their duals; zero for equations. For s inside, |s_i| ≤ 2 eᵀs."""
+    e = np.zeros(count)
+    for block in blocks:
+        if block.kind == "nonnegative":
+            e[block.rows] = 1.0
+        elif block.kind == "second-order":
+            e[block.rows.start] = 1.0
+        elif block.kind == "semidefinite":
+            e[block.rows] = packed(np.eye(block.order))
+        elif block.kind == "exponential":
+            # In the dual, −u exp(v/u − 1) ≤ w for u < 0: −1/2, 1, 1 has room, and eᵀs bounds every entry of s.
+            e[block.rows] = (-0.5, 1.0, 1.0)
+        elif block.kind == "power":
+            e[block.rows] = (1.0, 1.0, 0.0)
+    return e
+
+
+def into_dual(blocks: Sequence[Block], w: np.ndarray) -> np.ndarray:
+    """Return multipliers moved into the dual cones, which they may miss by rounding."""
+    w = w.copy()
+    for block in blocks:
+        part = w[block.rows]
+        if block.kind == "nonnegative":
+            w[block.rows] = np.maximum(part, 0)
+        elif block.kind == "second-order":
+            w[block.rows.start] = float(long_enough(part[:1], part[1:, None], 0)[0]) * (1 + 1e-15)
+        elif block.kind == "semidefinite":
+            values, vectors = np.linalg.eigh(unpacked(part, block.order))
+            w[block.rows] = packed((vectors * np.maximum(values, 0)) @ vectors.T)
+        elif block.kind == "exponential" and part[0] > -LEAST_EXPONENTIAL and part[1] >= 0:
+            w[block.rows] = (0.0, part[1], max(part[2], 0.0))
+        elif block.kind == "exponential":
+            # −u exp(v/u − 1) ≤ w for u < 0: v is moved, by which little changes
+            u, z = min(part[0], -LEAST_EXPONENTIAL), max(part[2], LEAST_EXPONENTIAL)
+            w[block.rows] = (u, max(part[1], u * (1 + np.log(z) - np.log(-u))), z)
+        elif block.kind == "power":
+            x, y = np.maximum(part[:2], 0)
+            most = (x / block.alpha) ** block.alpha * (y / (1 - block.alpha)) ** (1 - block.alpha)
+            w[block.rows] = (x, y, np.clip(part[2], -most, most))
+    return w
 
 
 def outside(block: Block, s: np.ndarray) -> float:

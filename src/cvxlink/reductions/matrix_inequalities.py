@@ -33,6 +33,8 @@ MOST_ENTRIES = 1_000_000
 # Equations whose rest after subtracting others is smaller than this follow from them.
 DEPENDENT = 1e-10
 MOST_COMPARED = 1500
+# So many known rows with the same projection are looked at.
+MOST_ALIKE = 8
 # A multiplier of a matrix inequality counts as semidefinite down to this, relative to its size.
 NEARLY_SEMIDEFINITE = 1e-9
 
@@ -255,16 +257,18 @@ def _representatives(P: sp.csr_array) -> np.ndarray:
 
 def _independent(M: sp.csr_array, vectors: np.ndarray, equations: list[sp.csr_array]) -> list[tuple[int, int]]:
     """Return which equations (E(x)v)_k = 0 do not follow from others, up to rounding."""
-    n = vectors.shape[0]
-    basis = [A.toarray() for A in equations if A.shape[0]]
-    known = np.concatenate(basis) if basis else np.zeros((0, M.shape[1]))
-    everything = [(v, k) for v in range(vectors.shape[1]) for k in range(n)]
-    if len(known) + len(everything) > MOST_COMPARED:
+    n, count = vectors.shape
+    known = sp.csr_array(sp.vstack([sp.csr_array((0, M.shape[1])), *equations], format="csr"))
+    # Row k + nv is that of (E(x)v)_k.
+    rows = sp.csr_array(sp.kron(vectors.T, sp.eye_array(n), format="csr") @ M)
+    repeated = _are_among(rows, known)
+    everything = [(v, k) for v in range(count) for k in range(n) if not repeated[k + n * v]]
+    if not everything or known.shape[0] + len(everything) > MOST_COMPARED:
         return everything
-    span = _orthonormal(known)
+    span = _orthonormal(known.toarray())
     added = []
     for v, k in everything:
-        row = np.asarray(M[k * n : (k + 1) * n].T @ vectors[:, v]).ravel()
+        row = rows[[k + n * v]].toarray().ravel()
         rest = row - span.T @ (span @ row)
         rest -= span.T @ (span @ rest)
         size = np.linalg.norm(rest)
@@ -272,6 +276,25 @@ def _independent(M: sp.csr_array, vectors: np.ndarray, equations: list[sp.csr_ar
             span = np.concatenate([span, rest[None] / size])
             added.append((v, k))
     return added
+
+
+def _are_among(rows: sp.csr_array, known: sp.csr_array) -> np.ndarray:
+    """Return which rows are multiples of known ones, up to rounding: their projections onto random vectors agree."""
+    chance = np.random.default_rng(0).standard_normal((rows.shape[1], 2))
+
+    def projected(A: sp.csr_array) -> np.ndarray:
+        lengths = np.sqrt(np.asarray(A.multiply(A).sum(axis=1)).ravel())
+        onto = (A @ chance) / np.where(lengths > 0, lengths, 1.0)[:, None]
+        return onto * np.where(onto[:, :1] < 0, -1.0, 1.0)
+
+    own, others = projected(rows), projected(known)
+    others = others[np.argsort(others[:, 0])]
+    first = np.searchsorted(others[:, 0], own[:, 0] - DEPENDENT)
+    found = np.zeros(len(own), dtype=bool)
+    for k in np.flatnonzero(first < len(others)).tolist():
+        near = others[first[k] : first[k] + MOST_ALIKE]
+        found[k] = bool((abs(near - own[k]) <= DEPENDENT).all(axis=1).any())
+    return found
 
 
 def _orthonormal(rows: np.ndarray) -> np.ndarray:

@@ -10,22 +10,19 @@ semidefinite matrix K = PK'Pᵀ whose points are forced together the triangle of
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
 
-from ..errors import ReductionRefused
+from ..errors import InfeasibleProblem, ReductionRefused
 from ..model.declared import Declaration
 from ..model.keeping import once
-from ..programs.conic_form import long_enough
-from .cones import Block, outside, packed, unpacked
+from .cones import Block, interior, into_dual, outside
 from .matrix_inequalities import faces_of_inequalities
 from .standard_reading import Reading, Triples
-
-# Nearer to the boundary of the exponential cone there are no digits left.
-LEAST_EXPONENTIAL = 1e-15
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +46,7 @@ class StandardForm:
     shapes: dict[str, tuple[int, ...]]
     faces: dict[str, sp.csr_array | None]  # P with K = PK'Pᵀ for the semidefinite variables whose points are merged
     replaced: dict[int, Block]  # matrix inequalities on their faces, by the id of the declared constraint
+    domains: dict[str, tuple[slice, ...]]  # the rows that the declared variables require by themselves
 
     @classmethod
     def of(cls, declaration: Declaration, most: int) -> StandardForm:
@@ -60,6 +58,15 @@ class StandardForm:
             raise ReductionRefused(f"its conic form has more than {most} rows")
         return known
 
+    @classmethod
+    def as_declared(cls, declaration: Declaration, most: int) -> StandardForm:
+        """Read a declaration without merging any points, although they may be forced together or contradictory."""
+        with suppress(InfeasibleProblem):
+            known = cls.of(declaration, most)
+            if not known.is_merged:
+                return known
+        return cls(**Reading(declaration, most, is_merged=False).fields())
+
     def with_room(self, declaration: Declaration, most: int) -> StandardForm:
         """Return the form with matrix inequalities on their faces, where these are smaller; their multipliers are lost.
 
@@ -68,6 +75,11 @@ class StandardForm:
         """
         faces = faces_of_inequalities(declaration)
         return StandardForm(**Reading(declaration, most, faces).fields()) if faces else self
+
+    @property
+    def is_merged(self) -> bool:
+        """Whether the points of a semidefinite variable are merged."""
+        return any(P is not None and P.shape[1] < P.shape[0] for P in self.faces.values())
 
     def parts(self, kind: str) -> list[Block]:
         """Return the cones of one kind."""
@@ -84,20 +96,7 @@ class StandardForm:
     @cached_property
     def interior(self) -> np.ndarray:
         """A point e inside the cone and inside its dual; zero for equations. For s in the cone |s_i| ≤ 2 eᵀs."""
-        e = np.zeros(len(self.a))
-        for block in self.blocks:
-            if block.kind == "nonnegative":
-                e[block.rows] = 1.0
-            elif block.kind == "second-order":
-                e[block.rows.start] = 1.0
-            elif block.kind == "semidefinite":
-                e[block.rows] = packed(np.eye(block.order))
-            elif block.kind == "exponential":
-                # In the dual, −u exp(v/u − 1) ≤ w for u < 0: −1/2, 1, 1 has room, and eᵀs bounds every entry of s.
-                e[block.rows] = (-0.5, 1.0, 1.0)
-            elif block.kind == "power":
-                e[block.rows] = (1.0, 1.0, 0.0)
-        return e
+        return interior(self.blocks, len(self.a))
 
     def unknowns(self, point: Mapping[str, np.ndarray]) -> np.ndarray:
         """Return the unknowns of the declared variables at a point, zero for others."""
@@ -123,25 +122,7 @@ class StandardForm:
 
     def into_dual(self, w: np.ndarray) -> np.ndarray:
         """Return multipliers moved into the dual cone, which they may miss by rounding."""
-        w = w.copy()
-        for block in self.blocks:
-            part = w[block.rows]
-            if block.kind == "nonnegative":
-                w[block.rows] = np.maximum(part, 0)
-            elif block.kind == "second-order":
-                w[block.rows.start] = float(long_enough(part[:1], part[1:, None], 0)[0]) * (1 + 1e-15)
-            elif block.kind == "semidefinite":
-                values, vectors = np.linalg.eigh(unpacked(part, block.order))
-                w[block.rows] = packed((vectors * np.maximum(values, 0)) @ vectors.T)
-            elif block.kind == "exponential" and part.any():
-                # −u exp(v/u − 1) ≤ w for u < 0: v is moved, by which little changes
-                u, z = min(part[0], -LEAST_EXPONENTIAL), max(part[2], LEAST_EXPONENTIAL)
-                w[block.rows] = (u, max(part[1], u * (1 + np.log(z) - np.log(-u))), z)
-            elif block.kind == "power":
-                x, y = np.maximum(part[:2], 0)
-                most = (x / block.alpha) ** block.alpha * (y / (1 - block.alpha)) ** (1 - block.alpha)
-                w[block.rows] = (x, y, np.clip(part[2], -most, most))
-        return w
+        return into_dual(self.blocks, w)
 
     def outside_of(self, block: Block, s: np.ndarray) -> float:
         """Return how far numbers, one per row, are outside a cone."""

@@ -14,10 +14,14 @@ import scipy.sparse as sp
 from ..errors import ReductionRefused
 from ..model.declared import Declaration
 from ..numerics.matrices import as_dense
+from ..programs.declared import semidefinite_names
 from ..programs.declared_rows import DeclaredRows
 from .cones import KINDS, Block, triangle
 from .declared_faces import faces_of_variables
 from .matrix_inequalities import InequalityFace
+
+# Equations with smaller coefficients, relative to the largest of all, are rounding errors.
+NOISE = 2e-15
 
 
 class Triples(NamedTuple):
@@ -56,6 +60,24 @@ class Triples(NamedTuple):
         return cls(entries.row, entries.col, entries.data, entries.shape)
 
 
+def _without_noise(M: sp.csr_array, a: np.ndarray, count: int) -> tuple[sp.csr_array, np.ndarray]:
+    """Return rows without those of the first ``count``, which are equations, that are zero up to rounding.
+
+    CVXPY adds A = Aᵀ where it does not see that A is symmetric, and substitution leaves equations between nothing:
+    their coefficients are what rounding leaves of others that cancel. As equations they would mean something.
+    """
+    sizes = abs(M[:count])
+    most = sizes.max(axis=1).toarray().ravel() if sizes.nnz else np.zeros(count)
+    unit = float(abs(M).max()) if M.nnz else 0.0
+    is_noise = (most <= NOISE * unit) & (abs(a[:count]) <= NOISE * unit)
+    if not (is_noise & (np.diff(sizes.indptr) > 0)).any():
+        return M, a
+    kept = np.append(~is_noise, np.ones(M.shape[0] - count, dtype=bool)).astype(float)
+    clean = sp.csr_array(sp.diags_array(kept) @ M)
+    clean.eliminate_zeros()
+    return clean, a * kept
+
+
 def _put_together(parts: Iterable[tuple[Triples, int, int]], shape: tuple[int, int]) -> sp.csr_array:
     """Return a matrix from parts that begin at given rows and columns."""
     numbers, rows, columns = [np.zeros(0)], [np.zeros(0, dtype=int)], [np.zeros(0, dtype=int)]
@@ -78,6 +100,7 @@ class _Piece:
     number: int = -1  # of the compiled constraint
     matrix: str = ""  # the name of the variable that is semidefinite
     replaces: int | None = None  # the id of the matrix inequality that it is instead of
+    domain: str = ""  # the name of the declared variable that requires it by itself
     offsets: np.ndarray | None = None
 
 
@@ -85,14 +108,19 @@ class Reading:
     """Compiled rows in the order in which CVXPY has them, and what makes sorted rows of them."""
 
     def __init__(
-        self, declaration: Declaration, most: int, inequalities: Mapping[tuple[str, int], InequalityFace] | None = None
+        self,
+        declaration: Declaration,
+        most: int,
+        inequalities: Mapping[tuple[str, int], InequalityFace] | None = None,
+        is_merged: bool = True,
     ) -> None:
         self.most = most
         self.inequalities = {
             declaration.constraints[key][k].id: face for (key, k), face in (inequalities or {}).items()
         }
         self.variables = declaration.variables
-        self.faces = faces_of_variables(declaration)
+        names = semidefinite_names(declaration)
+        self.faces = faces_of_variables(declaration) if is_merged else dict.fromkeys(names)
         self.compiled = DeclaredRows.of(declaration)
         added = (("", variable) for variable in self.compiled.compiled.added)
         self.named = [*self.variables.items(), *added]
@@ -116,12 +144,19 @@ class Reading:
             (tops[-1], rows.shape[0]),
         )
         M, a = sorts @ rows, sorts @ self.compiled.offsets
+        if pieces and pieces[0].kind == "zero":
+            count = sum(piece.picks.shape[0] for piece in pieces if piece.kind == "zero")
+            M, a = _without_noise(sp.csr_array(M), a, count)
         own = [(piece, top) for piece, top in placed if piece.offsets is not None]
         if own:
             M = M + _put_together(((piece.picks, top, piece.start) for piece, top in own), M.shape)
         for piece, top in own:
             a[top : top + piece.picks.shape[0]] = piece.offsets
         columns = [slice(*ends) for ends in pairwise(self.ends)]
+        domains: dict[str, tuple[slice, ...]] = {}
+        for piece, block in zip(pieces, blocks, strict=True):
+            if piece.domain:
+                domains[piece.domain] = (*domains.get(piece.domain, ()), block.rows)
         return {
             "M": sp.csr_array(M),
             "a": a,
@@ -134,6 +169,7 @@ class Reading:
             "owners": self._owners(placed, tops[-1]),
             "shapes": {name: variable.shape for name, variable in self.variables.items()},
             "faces": {name: None if face is None else face.P for name, face in self.faces.items()},
+            "domains": domains,
             "replaced": {p.replaces: block for p, block in zip(pieces, blocks, strict=True) if p.replaces is not None},
         }
 
@@ -184,7 +220,8 @@ class Reading:
                 sign = -1.0 if attributes["NSD"] else 1.0
                 picks = Triples.picking(np.arange(size), size, sign * np.where(i == j, 1.0, np.sqrt(2)))
                 matrix = name if sign > 0 else ""
-                yield _Piece("semidefinite", picks, left, order, matrix=matrix, offsets=np.zeros(size))
+                domain = name if attributes["PSD"] or attributes["NSD"] else ""
+                yield _Piece("semidefinite", picks, left, order, matrix=matrix, offsets=np.zeros(size), domain=domain)
             for bound, way in zip(variable.get_bounds(), (1.0, -1.0), strict=True):
                 if np.isinf(bound).all():
                     continue
@@ -195,7 +232,7 @@ class Reading:
                     number, here = np.cumsum(is_used) - 1, is_used[D.rows]
                     count = int(is_used.sum())
                     picks = Triples(number[D.rows[here]], D.columns[here], way * D.numbers[here], (count, size))
-                    yield _Piece("nonnegative", picks, left, offsets=-way * limits[is_used])
+                    yield _Piece("nonnegative", picks, left, offsets=-way * limits[is_used], domain=name)
 
 
 def _on_face(inequality: InequalityFace, order: int, start: int, owner: int) -> Iterator[_Piece]:

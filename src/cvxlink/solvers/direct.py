@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
@@ -74,7 +75,10 @@ def run_directly(declaration: Declaration, options: Mapping[str, Any], limits: L
     spent = perf_counter() - began - compiled
     reason = f"{SOLVER} reported {WORDS[status]!r}"
     if not has_point:
-        return Attempt(status, reason, {}, {}, compiled, spent, solution.iterations, resources=resources)
+        attempt = Attempt(status, reason, {}, {}, compiled, spent, solution.iterations, resources=resources)
+        if status is Status.INFEASIBLE:
+            return replace(attempt, conic=w)
+        return replace(attempt, direction=z) if status is Status.UNBOUNDED else attempt
     values, duals = form.point(z), _multipliers(declaration, form, w)
     return Attempt(status, reason, values, duals, compiled, spent, solution.iterations, resources=resources, conic=w)
 

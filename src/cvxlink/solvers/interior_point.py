@@ -38,6 +38,8 @@ from .route import Attempt, Iteration, Route, Settings
 # The largest order of dense matrices, and the largest number of coefficients, that it accepts.
 LARGEST = 5000
 MOST_ITERATIONS = 100
+# With more rows it is not chosen automatically.
+MOST_ROWS = 2500
 TO_THE_BOUNDARY = 0.95
 # Up to this order sparse matrices take longer than dense ones.
 SMALL_ORDER = 100
@@ -64,6 +66,10 @@ class InteriorPoint(Route):
         if sdp.interior_point is None:
             return "no strictly feasible point is at hand"
         return None
+
+    def suits(self, data: LinearSDP) -> bool:
+        """Whether its steps, which factorise a dense matrix of the order of the rows, take less than a second."""
+        return len(data.b) <= MOST_ROWS
 
     def run(self, data: LinearSDP, settings: Settings) -> Attempt:
         """Solve until the gap is below the tolerance, relative to the value, or no longer shrinks."""

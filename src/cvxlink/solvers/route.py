@@ -134,7 +134,9 @@ class Attempt:
     is_heuristic: bool = False
     resources: Resources | None = None
     gave_up: bool = False
-    conic: np.ndarray | None = None  # multipliers of all rows of the standard form, also of those that CVXPY adds
+    # Of the standard form: multipliers of all rows, also of those that CVXPY adds, and a direction without a limit.
+    conic: np.ndarray | None = None
+    direction: np.ndarray | None = None
 
 
 class Route(ABC):
