@@ -112,6 +112,31 @@ def test_a_maximum_gets_terms_as_well():
     assert x.value is None  # answers of variations are not those of the problem
 
 
+PAIR = cp.Variable(2, name="a"), cp.Variable(3, name="b")
+TWO = cl.wrap(cp.Problem(cp.Minimize(cp.sum_squares(PAIR[0] - 1) + cp.sum_squares(PAIR[1] - 2))))
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda b, a: b[2] + a[0] >= 9,
+        lambda b, a, least=9: b[2] + a[0] >= least,
+        lambda **both: both["b"][2] + both["a"][0] >= 9,
+    ],
+)
+def test_a_function_gets_the_variables_that_it_has_parameters_for(made):
+    assert TWO.with_constraints(far=made).solve().value == pytest.approx(18, abs=1e-4)  # both move by 3
+    alone = TWO.with_constraints(far=lambda b: b[2] >= 9).solve()
+    assert alone.value == pytest.approx(49, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    "made", [lambda anything: anything[0, 0] >= 0, lambda *one: one[0] >= -2, lambda Z=None: Z >= -2]
+)
+def test_a_single_variable_may_be_called_anything(made):
+    assert PCP.with_constraints(more=made).solve().value == pytest.approx(PCP.solve().value, abs=1e-4)
+
+
 @pytest.mark.parametrize(
     ("made", "words"),
     [
@@ -130,7 +155,15 @@ def test_a_maximum_gets_terms_as_well():
         (lambda: PCP + 3, "term must be a function of the variables"),
         (lambda: PCP + (lambda K: K), "the term must be one number"),
         (lambda: PCP + (lambda K: -cp.sum_squares(K)), "the objective as convex"),
-        (lambda: PCP + (lambda K, F: K), "the term cannot be made from K"),
+        (lambda: PCP + (lambda K, F: K), "the term is a function with the parameter 'F'; .* have to be the variable K"),
+        (lambda: PCP.with_constraints(cap=lambda: 0), "the constraint 'cap' is a function with no parameters"),
+        (lambda: TWO.with_constraints(cap=lambda: 0), "'cap' is a function with no parameters; .* be variables: a, b"),
+        (lambda: TWO.with_constraints(cap=lambda Z: Z <= 1), "with the parameter 'Z'; .* have to be variables: a, b"),
+        (
+            lambda: TWO.with_constraints(cap=lambda Z, b: b <= 1),
+            "with the parameter 'Z'; .* have to be variables: a, b",
+        ),
+        (lambda: TWO + (lambda *both: both[0][0]), "the term is a function with no parameters"),
         (lambda: PCP.changed(normalised=True), "PCP has no field 'normalised'; it has graph, links, normalized"),
     ],
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import warnings
 from dataclasses import replace
 
 import cvxpy as cp
@@ -319,3 +320,43 @@ def test_what_cvxpy_found_infeasible_has_no_point_to_certify():
     infeasible.solve(solver="CLARABEL")
     with pytest.raises(cl.InvalidInput, match=r"was found infeasible.*cl.wrap\(problem\).why_infeasible\(\)"):
         cl.certify(infeasible)
+
+
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [
+        (lambda c: {"a": c[0], "b": c[0]}, "names has two names, 'a' and 'b', for one part of the problem"),
+        (lambda c: {"a": [c[0], c[1]], "b": c[1]}, "names has two names, 'a' and 'b'"),
+        (lambda c: {"constraints[1]": c[0]}, r"must not have 'constraints\[1\]' for a constraint"),
+        (lambda c: {"cap": c[0]}, "must not have 'cap' for a constraint, which another constraint is called already"),
+        (lambda c: {"": c[0]}, "names must not have an empty name"),
+    ],
+)
+def test_names_that_are_not_clear_are_refused(names, words):
+    x = cp.Variable(2, name="x")
+    problem = cp.Problem(cp.Minimize(cp.sum(x)), [x >= 0, x <= 3, (x <= 2).set_label("cap")])
+    with pytest.raises(cl.InvalidInput, match=words):
+        cl.wrap(problem, names=names(problem.constraints))
+    assert list(cl.wrap(problem, names={"cap": problem.constraints[2]}).declaration.constraints)[2] == "cap"
+
+
+def test_cvxpy_does_not_warn_of_how_we_read_its_sparse_variables():
+    S = cp.Variable((6, 6), sparsity=[(0, 1, 4), (1, 2, 5)], name="S")
+    problem = cp.Problem(cp.Minimize(cp.sum_squares(S - 1)), [cp.sum(S) <= 2])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        wrapped = cl.wrap(problem)
+        assert "S = 0 outside 3 of its 36 entries" in str(wrapped)
+        for solution in (wrapped.solve(), wrapped.solve("SCS")):
+            assert solution.value == pytest.approx(33 + 3 / 9, abs=1e-3)
+        assert cl.certify(problem).relative_gap < 1e-4
+        assert not wrapped.why_infeasible().is_infeasible
+        print(wrapped.explain())
+
+
+@pytest.mark.parametrize(("value", "words"), [(1 + 1e-7, "1.0000001"), (-1 - 1e-7, "-1.0000001"), (2.0, "2")])
+def test_numbers_that_contradict_one_another_are_shown_to_differ(value, words):
+    K = cp.Variable((3, 3), symmetric=True, name="K")
+    wrapped = cl.wrap(cp.Problem(cp.Minimize(cp.trace(K)), [cp.diag(K) == 1, K[0, 1] == value, K >> 0]))
+    with pytest.raises(cl.InfeasibleProblem, match=rf"required to be {words}, but .* allow at most 1 "):
+        wrapped.explain()

@@ -628,3 +628,22 @@ def test_what_comes_from_the_data_is_not_an_option(name, which):
         estimator.fit(np.eye(4), cannot_link=[(0, 1)])
     assert caught.value.argument == "method_options"
     assert ("which comes from the data" in str(caught.value)) == (name in ("graph", "links", "n_clusters"))
+
+
+def test_a_search_can_vary_the_methods_that_predict():
+    without = {f.__name__ for f in own_methods() if not hasattr(ConstrainedClustering(2, method=f), "predict")}
+    assert without == {"SRCP", "E2CP", "MinKL", "SL"}  # as the documentation says
+    X, y = cl.datasets.load("iris")
+    some = np.random.default_rng(0).permutation(150)[:40]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for method, options in (("llgc", {"alpha": [0.5, 0.9]}), ("ccsr", {"order": [3, 5]})):
+            grid = {f"method_options__{name}": values for name, values in options.items()}
+            search = GridSearchCV(
+                ConstrainedClustering(3, method=method, random_state=0),
+                grid,
+                scoring="adjusted_rand_score",
+                cv=2,
+                refit=False,
+            )
+            assert np.isfinite(search.fit(X[some], y[some]).cv_results_["mean_test_score"]).all()

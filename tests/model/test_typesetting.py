@@ -8,7 +8,7 @@ import pytest
 
 import cvxlink as cl
 from cvxlink import terms
-from cvxlink.model.typesetting import expression, tex
+from cvxlink.model.typesetting import expression, plain, tex
 
 K = cp.Variable((4, 4), symmetric=True, name="K")
 A = terms.stands_for(cp.norm(K, "fro"), r"\|@ - I\|", K)
@@ -22,7 +22,7 @@ SYMBOL = terms.written_as(cp.Parameter(name="lambda_must", nonneg=True), r"\lamb
 
 
 @pytest.mark.parametrize(
-    ("term", "plain", "latex"),
+    ("term", "text", "latex"),
     [
         (-A, "-‖K - I‖", r"-\|K - I\|"),
         (2 * A, "2 ‖K - I‖", r"2 \|K - I\|"),
@@ -35,8 +35,18 @@ SYMBOL = terms.written_as(cp.Parameter(name="lambda_must", nonneg=True), r"\lamb
         (1e-5 * A, "1e-05 ‖K - I‖", r"1e-05 \|K - I\|"),
         (-SUM, "-(‖K‖ + tr K)", r"-(\|K\| + \operatorname{tr} K)"),
         (3 * DIFFERENCE, "3 (‖K‖-tr K)", r"3 (\|K\|-\operatorname{tr} K)"),
-        (2 * NEGATIVE, "2 (-log det K)", r"2 (-\log \det K)"),
-        (-NEGATIVE, "-(-log det K)", r"-(-\log \det K)"),
+        (2 * NEGATIVE, "-2 log det K", r"-2 \log \det K"),
+        (-NEGATIVE, "log det K", r"\log \det K"),
+        (B - 0.5 * NEGATIVE, "tr K + 0.5 log det K", r"\operatorname{tr} K + 0.5 \log \det K"),
+        (MU * NEGATIVE, "-μ log det K", r"-\mu \log \det K"),
+        (cp.square(B - 2), "(tr K - 2)²", r"(\operatorname{tr} K - 2)^{2}"),
+        (3 * cp.power(A, 3), "3 (‖K - I‖)³", r"3 (\|K - I\|)^{3}"),
+        (cp.sum_squares(2 * B), "‖2 tr K‖²", r"\|2 \operatorname{tr} K\|^2"),
+        (
+            cp.exp(B) - cp.log(1 + B),
+            "exp(tr K) - log(1 + tr K)",
+            r"\exp(\operatorname{tr} K) - \log(1 + \operatorname{tr} K)",
+        ),
         (A + NEGATIVE, "‖K - I‖ - log det K", r"\|K - I\| - \log \det K"),
         (WEIGHT * A, "weight ‖K - I‖", r"\text{weight} \|K - I\|"),
         (MU * SUM, "μ (‖K‖ + tr K)", r"\mu (\|K\| + \operatorname{tr} K)"),
@@ -65,9 +75,30 @@ SYMBOL = terms.written_as(cp.Parameter(name="lambda_must", nonneg=True), r"\lamb
         (cp.Maximize(-2 * A), "-2 ‖K - I‖", r"-2 \|K - I\|"),
     ],
 )
-def test_terms_keep_their_mathematics(term, plain, latex):
-    assert expression(term, {"K": K}) == plain
+def test_terms_keep_their_mathematics(term, text, latex):
+    assert expression(term, {"K": K}) == text
     assert tex(term, {"K": K}) == latex
+
+
+@pytest.mark.parametrize(
+    ("latex", "text"),
+    [
+        (r"\frac{1}{2} x", "½ x"),
+        (r"\tfrac{1}{3}", "1/3"),
+        (r"\frac{a + b}{n}", "(a + b)/n"),
+        (r"\frac{\lambda}{2 n}", "λ/(2 n)"),
+        (r"\sqrt{2 n}", "√(2 n)"),
+        (r"\frac{1}{\sqrt{n}}", "1/(√n)"),
+    ],
+)
+def test_fractions_and_roots_fit_on_a_line(latex, text):
+    assert plain(latex) == text
+
+
+def test_sums_over_different_pairs_can_be_told_apart():
+    M, X = cp.Variable((2, 2), symmetric=True, name="M"), np.eye(2)
+    over_must = terms.mahalanobis(M, X, [(0, 1)], symbol=r"\mathcal{M}")
+    assert expression(over_must, {"M": M}) == "Σ𝓜 wᵢⱼ (xᵢ - xⱼ)ᵀ M (xᵢ - xⱼ)"
 
 
 def test_what_has_no_latex_stays_in_the_words_of_cvxpy():

@@ -249,3 +249,11 @@ def test_a_matrix_that_must_be_zero_is_left_to_the_solver():
         )
         assert "K = 0 is the only feasible matrix" in cl.Contraction().refuses(program)
         assert program.solve(solver="CLARABEL", strict=False).value == pytest.approx(9 * soft, abs=1e-2)
+
+
+def test_a_matrix_without_a_name_is_named_in_words():
+    v = np.arange(1.0, 5.0)
+    X = cp.Variable((4, 4), symmetric=True, name="X")
+    constraints = [(np.eye(4) - X >> 0).set_label("upper"), (v @ X @ v == v @ v).set_label("one"), X >> 0]
+    text = " ".join(str(cl.wrap(cp.Problem(cp.Minimize(cp.trace(X)), constraints)).explain()).split())
+    assert "the matrix times v = 0 for a vector v over 4 points by 'one'" in text

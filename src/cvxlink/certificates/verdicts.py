@@ -162,7 +162,8 @@ def ray_in_words(declaration: Declaration, found: Ray, direction: dict[str, np.n
     if not moves:
         return words
     shown = ", ".join(f"{entry} {'grows' if pace > 0 else 'falls'}" for pace, entry in moves[:MOST_NAMED])
-    more = f" and {len(moves) - MOST_NAMED} more entries move" if len(moves) > MOST_NAMED else ""
+    left = len(moves) - MOST_NAMED
+    more = f" and {left} more {'entries move' if left > 1 else 'entry moves'}" if left > 0 else ""
     pace, entry = moves[0]
     stop = f"{entry} {'<=' if pace > 0 else '>='} a number"
     return f"{words}, on which {shown}{more}; a bound such as {stop} would stop it"

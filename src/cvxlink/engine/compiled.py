@@ -19,6 +19,7 @@ import numpy as np
 
 from ..errors import CvxlinkError, FormUnavailable, InvalidInput, ReductionRefused
 from ..model.declared import Declaration
+from ..model.quiet import quiet_about_sparsity
 from ..numerics.arguments import shown
 from ..numerics.checks import as_flag
 from ..programs.parametrised import Parametrised
@@ -87,8 +88,9 @@ class Prepared:
                 )
         plan, declaration, compiled = self._planned(changes)
         told, isolated = {**self.options, "warm_start": True}, needs_process(self.solver)
-        attempt = run_declaration(declaration, self.solver, told, Limits(), isolated, verbose, compiled)
-        return finished(plan, attempt, self.accuracy, dict(self.options), strict=strict)
+        with quiet_about_sparsity():
+            attempt = run_declaration(declaration, self.solver, told, Limits(), isolated, verbose, compiled)
+            return finished(plan, attempt, self.accuracy, dict(self.options), strict=strict)
 
     def _planned(self, changes: dict[str, Any]) -> tuple[Plan, Declaration, cp.Problem]:
         """Return the plan for other values, and what is compiled for it."""

@@ -9,6 +9,7 @@ from typing import Any
 from ..certificates import Certificate, certify_program
 from ..errors import InvalidInput, ReductionRefused
 from ..model.declared import declared_variables
+from ..model.quiet import quiet_about_sparsity
 from ..model.well_formed import asked_by_name
 from ..numerics.arguments import as_mapping, shown
 from ..numerics.checks import as_positive
@@ -34,7 +35,8 @@ def certified(
         as_mapping(duals, "duals", "multipliers by name")
         if not set(duals) <= program.declaration.constraints.keys():
             _require_known(duals, _names_of_multipliers(problem, program), "duals", "constraint")
-    return certify_program(program, values, duals, allowed)
+    with quiet_about_sparsity():
+        return certify_program(program, values, duals, allowed)
 
 
 def _names_of_multipliers(problem: Formulation | Program, program: Program) -> list[str]:

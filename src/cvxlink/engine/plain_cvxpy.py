@@ -20,8 +20,15 @@ def checked_names(problem: cp.Problem, names: Any) -> dict[str, Any]:
     checked: dict[str, Any] = {}
     variables = {id(variable) for variable in problem.variables()}
     constraints = {id(constraint) for constraint in problem.constraints}
+    known: dict[int, str] = {}
     for name, given in as_mapping(names, "names", "variables and constraints by name").items():
         several = list(given) if isinstance(given, list | tuple) else [given]
+        if not name:
+            raise InvalidInput.about("names", f"must not have an empty name, as for {shown(given)}")
+        for one in several:
+            other = known.setdefault(id(one), name)
+            if other != name:
+                raise InvalidInput.about("names", f"has two names, {other!r} and {name!r}, for one part of the problem")
         if len(several) == 1 and id(several[0]) in variables:
             checked[name] = several[0]
         elif several and all(id(one) in constraints for one in several):
@@ -29,6 +36,12 @@ def checked_names(problem: cp.Problem, names: Any) -> dict[str, Any]:
         else:
             raise InvalidInput.about(
                 "names", f"must have variables and constraints of the problem; {name!r} is {shown(given)}"
+            )
+    for k, constraint in enumerate(problem.constraints):
+        automatic = getattr(constraint, "label", None) or f"constraints[{k}]"
+        if id(constraint) not in known and isinstance(checked.get(automatic), list):
+            raise InvalidInput.about(
+                "names", f"must not have {automatic!r} for a constraint, which another constraint is called already"
             )
     return checked
 

@@ -304,7 +304,9 @@ def _has_free_points(program: Program) -> bool:
 def _dualised(start: _Start, only_if_smaller: bool, for_any_solver: bool) -> _Start:
     before, now = start.program, start.program.sizes.unknowns
     if only_if_smaller and for_any_solver and now <= SMALL:
-        raise ReductionRefused(f"with {now} unknowns the program is solved sooner than its dual is written down")
+        raise ReductionRefused(
+            f"with {now} unknown{'s' if now > 1 else ''} the program is solved sooner than its dual is written down"
+        )
     too_many = "the dual would have {} unknowns, more than half as many as now ({})"
     if only_if_smaller and not isinstance(before, LinearSDP):
         # Each linear row has a multiplier; counting these takes no time, dualising a program that is not linear does.

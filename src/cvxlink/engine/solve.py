@@ -15,6 +15,7 @@ from ..certificates import Certificate, certify_program, measured
 from ..certificates.face import Face
 from ..certificates.verdicts import Hint, proven_unbounded, proven_verdict
 from ..errors import InaccurateWarning, InfeasibleProblem, InvalidInput, InvalidProblem, ReductionRefused, SolveFailed
+from ..model.quiet import quiet_about_sparsity
 from ..numerics.checks import real_array
 from ..numerics.interruption import Interruptible
 from ..numerics.matrices import Arrays, Stiffened
@@ -59,7 +60,8 @@ def solve(problem: Formulation, options: Options) -> Solution:
     """Solve a problem."""
     computation = Interruptible()
     heard = replace(options, progress=computation.here(options.progress))
-    solution = computation.run(_solved_as_asked, problem, heard)
+    with quiet_about_sparsity():
+        solution = computation.run(_solved_as_asked, problem, heard)
     if options.strict:
         _raise_or_warn(solution, wants_proof=options.certify is not False)
     return solution

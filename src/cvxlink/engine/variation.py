@@ -144,27 +144,48 @@ def _term(term: Any) -> Any:
 
 
 def asked(made: Made, variables: Mapping[str, Any], what: str) -> Any:
-    """Call a function with the variables it names; if there is one variable only, whatever it calls that one."""
-    taken = _taken(made, variables)
+    """Call a function with the variables it has parameters for; if there is only one, whatever it calls that one."""
+    given, named = _arguments(made, variables, what)
     try:
-        return made(**taken) if taken or len(variables) > 1 else made(*variables.values())
+        return made(*given, **named)
     except CvxlinkError:
         raise
     except Exception as error:  # it is anybody's code
-        named = ", ".join(variables)
-        raise InvalidProblem(f"{what} cannot be made from {named}: {type(error).__name__}: {error}") from error
+        raise InvalidProblem(
+            f"{what} cannot be made from {', '.join(variables)}: {type(error).__name__}: {error}"
+        ) from error
 
 
-def _taken(made: Made, variables: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the variables that a function has parameters for."""
+def _arguments(made: Made, variables: Mapping[str, Any], what: str) -> tuple[list[Any], dict[str, Any]]:
+    """Return the variables that a function has parameters for, by place or by name; raise if it has others."""
     try:
-        parameters = inspect.signature(made).parameters.values()
+        signature = inspect.signature(made)
     except (TypeError, ValueError):  # some functions do not tell
-        return {}
+        return list(variables.values()), {}
+    parameters = signature.parameters.values()
     if any(one.kind is one.VAR_KEYWORD for one in parameters):
-        return dict(variables)
-    named = {one.name for one in parameters if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY)}
-    return {name: variable for name, variable in variables.items() if name in named}
+        return [], dict(variables)
+    known = {one.name for one in parameters if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY)}
+    taken = {name: variable for name, variable in variables.items() if name in known}
+    if not taken and len(variables) == 1 and _takes(signature, variables.values()):
+        return list(variables.values()), {}
+    needed = [one for one in parameters if one.default is one.empty and one.kind is not one.VAR_POSITIONAL]
+    other = next((one.name for one in needed if one.name not in taken), None)
+    if not taken or other is not None:
+        wrong = "no parameters" if other is None else f"the parameter {other!r}"
+        known_as = (
+            f"the variable {next(iter(variables))}" if len(variables) == 1 else f"variables: {', '.join(variables)}"
+        )
+        raise InvalidProblem(f"{what} is a function with {wrong}; its parameters have to be {known_as}")
+    return [], taken
+
+
+def _takes(signature: inspect.Signature, arguments: Iterable[Any]) -> bool:
+    try:
+        signature.bind(*arguments)
+    except TypeError:
+        return False
+    return True
 
 
 # ---------------------------------------------------------------------- what makes one

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -17,6 +16,7 @@ from cvxpy.reductions.solution import Solution as AnswerOfCVXPY
 from ..certificates import Certificate
 from ..errors import InfeasibleProblem, InvalidInput, SolveFailed
 from ..model.declared import Declaration
+from ..model.quiet import quiet_about_sparsity
 from ..model.substitution import Substitution
 from ..numerics.arguments import as_instance, as_mapping, shown
 from ..numerics.matrices import as_dense
@@ -226,8 +226,7 @@ class Wrapped(Problem):
         else:
             self.source._status = cp.USER_LIMIT if solution.status is Status.LIMIT else None
             return
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RuntimeWarning)  # of CVXPY, about its own way to read sparse variables
+        with quiet_about_sparsity():
             self.source.unpack(answer)
 
     def _clear(self) -> None:
@@ -282,7 +281,8 @@ class Wrapped(Problem):
         """
         if values is None:
             as_mapping({} if duals is None else duals, "duals", "multipliers by name")
-            left = self._left_there()
+            with quiet_about_sparsity():
+                left = self._left_there()
             values, duals = left.values, left.duals if duals is None else duals
         return super().certify(values, duals, seconds)
 

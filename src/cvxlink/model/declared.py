@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 
 import cvxpy as cp
 import numpy as np
-import scipy.sparse as sp
 
 from ..errors import InvalidInput, InvalidProblem
 from ..numerics.arguments import as_mapping, shown
@@ -209,7 +208,7 @@ class Declared(ABC):
         if not isinstance(name, str) or not hasattr(self, name):
             raise InvalidInput.about("name", f"must be a field of {type(self).__name__}, not {shown(name)}")
         value, stand_in = getattr(self, name), self.__dict__.get("_stand_in")
-        if not isinstance(value, np.ndarray | float | int | Mapping | cp.Expression | None) and not sp.issparse(value):
+        if name in getattr(self, "adjustable", ()) and not isinstance(value, np.ndarray | float | int | Mapping | None):
             try:
                 real_array(value, name)
             except InvalidInput:  # before CVXPY says so in its own words

@@ -15,6 +15,7 @@ from cvxpy.atoms.affine.hstack import Hstack
 from cvxpy.atoms.affine.promote import Promote
 from cvxpy.atoms.affine.sum import Sum
 from cvxpy.atoms.affine.unary_operators import NegExpression
+from cvxpy.atoms.elementwise.power import Power
 
 _SYMBOLS = {
     r"\langle": "⟨",
@@ -31,6 +32,7 @@ _SYMBOLS = {
     "^{1/2}": "^½",
     "^{-1/2}": "^-½",
     r"\log": "log",
+    r"\exp": "exp",
     r"\det": "det",
     r"\max": "max",
     r"\min": "min",
@@ -73,15 +75,28 @@ _WORDS = (
     (r"Sum\(((?:(?!Sum\().)*?), None, False\)", r"sum(\1)"),
     (r"diag_mat\((\w+), 0\)", r"diag(\1)"),
     (r"quad_over_lin\((.*?), 1\.0, None, False\)", r"sum_squares(\1)"),
+    (r"Power(?:Approx)?\(((?:[^()]|\([^()]*\))*), 2\.0\)", r"square(\1)"),
     (r", None, False\)", ")"),
 )
 
 LONGEST_TERM = 200
 
+# A fraction or a root without further braces inside, so that the innermost come first.
+_FRACTION = re.compile(r"\\[td]?frac\{([^{}]*)\}\{([^{}]*)\}|\\sqrt\{([^{}]*)\}")
+
+
+def _divided(found: re.Match) -> str:
+    """Return a fraction or a root on one line."""
+    over, under, root = (part and (part if re.fullmatch(r"\\?\w+", part) else f"({part})") for part in found.groups())
+    return f"√{root}" if root is not None else f"{over}/{under}"
+
 
 def plain(tex: str) -> str:
     """Return LaTeX in plain characters, as closely as they allow."""
     text = re.sub(r"\\(?:text|operatorname|mathrm)\{([^}]*)\}", r"\1", tex)
+    text = text.replace(r"\frac{1}{2}", r"\tfrac12")
+    while (simpler := _FRACTION.sub(_divided, text)) != text:
+        text = simpler
     for command, symbol in _SYMBOLS.items():
         last = r"(?![A-Za-z])" if command[-1].isalpha() else ""
         text = re.sub(re.escape(command) + last, symbol, text)
@@ -108,7 +123,10 @@ _AROUND = {
     cp.max: (r"\max(", ")"),
     cp.min: (r"\min(", ")"),
     cp.abs: ("|", "|"),
+    cp.exp: (r"\exp(", ")"),
+    cp.log: (r"\log(", ")"),
 }
+BAR = r"\|"
 _LETTERS = ("alpha", "beta", "gamma", "delta", "epsilon", "eta", "lambda", "mu", "nu", "rho", "sigma", "tau", "theta")
 
 
@@ -172,6 +190,11 @@ class _Writer:
             if isinstance(term, kind) and not any(term.get_data() or ()):
                 inside = ", ".join(self._number(part) or self.written(part) for part in _listed(term.args))
                 return f"{self.of_tex(before)}{inside}{after}"
+        if isinstance(term, Power) and not term.parameters():
+            exponent = float(getattr(term.p, "value", term.p))
+            return f"({self.written(term.args[0])}){self.of_tex(f'^{{{exponent:g}}}')}"
+        if isinstance(term, cp.quad_over_lin) and term.args[1].value == 1 and not any(term.get_data()):
+            return f"{self.of_tex(BAR)}{self.written(term.args[0])}{self.of_tex(f'{BAR}^2')}"
         if isinstance(term, Sum) and not any(term.get_data()) and isinstance(term.args[0], Hstack):
             return _added(self.written(part) for part in _listed(term.args))
         return None
@@ -223,8 +246,10 @@ def _scaled(number: float, symbols: list[str], inside: str) -> str:
     """Return numbers and symbols times what is inside; a factor of 1 is not printed."""
     times = [symbol for symbol in symbols if not symbol.startswith("/")]
     per = [symbol for symbol in symbols if symbol.startswith("/")]
-    if (number != 1 or symbols) and (_is_a_sum(inside) or inside.startswith("-")):
+    if (number != 1 or symbols) and _is_a_sum(inside):
         inside = f"({inside})"
+    elif (number != 1 or symbols) and inside.startswith("-"):
+        number, inside = -number, inside[1:].lstrip()
     rest = [*times, *([inside] if inside else [])]
     size = [] if abs(number) == 1 and rest else [f"{abs(number):.4g}"]
     return ("-" if number < 0 else "") + " ".join([*size, *rest, *per])

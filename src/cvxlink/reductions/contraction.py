@@ -181,7 +181,8 @@ def _named_blocks(face: Blocks, name: str) -> Iterator[str]:
     for reason in reasons:
         if len(reason.points) > 2:
             ones = len(set(reason.weights)) == 1
-            what = f"rows of {name} add up to zero" if ones else f"{name}v = 0 for a vector v"
+            product = f"{name}v" if len(name) == 1 else f"{name} times v"
+            what = f"rows of {name} add up to zero" if ones else f"{product} = 0 for a vector v"
             yield f"{what} over {len(reason.points)} points{_quoted([reason])}"
 
 

@@ -24,6 +24,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from ..errors import InfeasibleProblem
+from ..numerics.arguments import told_apart
 from .row_systems import CONTRADICTION, Limits, NullVector, RowSystem, quantum
 
 # Products of integers below 2^26 are exact in floating point.
@@ -75,9 +76,11 @@ def _tight_pairs(system: RowSystem, bounds: Limits, sign: float) -> Iterator[Nul
         for k in np.flatnonzero(square > most * (1 + CONTRADICTION) + 1e-12)[:1].tolist():
             p, a, b = known[k], int(ii[known[k]]), int(jj[known[k]])
             value, rows = sign * float(bounds.values[p]), (int(bounds.rows[p]), int(upper.rows[a]), int(upper.rows[b]))
+            size, highest = told_apart(abs(value), float(np.sqrt(most[k])))
+            required = f"-{size}" if value < 0 else size
             raise InfeasibleProblem(
-                f"entry {system.place(int(i[p]), int(j[p]))} is required to be {value:g}, but the diagonal entries "
-                f"{first[k]:g} and {second[k]:g} of a semidefinite matrix allow at most {np.sqrt(most[k]):g} "
+                f"entry {system.place(int(i[p]), int(j[p]))} is required to be {required}, but the diagonal entries "
+                f"{first[k]:g} and {second[k]:g} of a semidefinite matrix allow at most {highest} "
                 f"({', '.join(dict.fromkeys(map(system.named, rows)))})"
             )
         near = known[(most > 0) & (abs(square - most) <= 1e-9 * most)]

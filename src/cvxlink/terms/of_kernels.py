@@ -98,16 +98,17 @@ def fitted_products(M: Any, U: np.ndarray, pairs: np.ndarray, targets: np.ndarra
     return stands_for(cp.sum(cp.multiply(weight, cp.square(found - targets))), tex, M)
 
 
-def mahalanobis(M: Any, X: Any, pairs: Any, weight: Any = 1.0) -> Any:
+def mahalanobis(M: Any, X: Any, pairs: Any, weight: Any = 1.0, symbol: str = "ij") -> Any:
     r""":math:`\sum_{ij} w_{ij} (x_i - x_j)^\top M (x_i - x_j)` over pairs: squared distances in the metric M.
 
-    X has the points as rows; ``pairs`` are any pairs of points, such as ``links.must``.
+    X has the points as rows; ``pairs`` are any pairs of points, such as ``links.must``. ``symbol`` is how they are
+    printed below the sum: ``r"\mathcal{M}"`` for must-links, for example.
     """
-    M = as_square_expression(M, "M")
+    M, symbol = as_square_expression(M, "M"), as_text(symbol, "symbol")
     X = finite_array(X, "X", (None, M.shape[0]), because=like(M, "M"))
     i, j = as_pairs_of_points(pairs, len(X), "pairs", f"X has {len(X)} rows").T
     weight = as_coefficients(weight, "weight", (len(i),), f"there are {len(i)} pairs")
-    tex = r"\sum_{ij} w_{ij} (x_i - x_j)^\top @ (x_i - x_j)"
+    tex = rf"\sum_{{{symbol}}} w_{{ij}} (x_i - x_j)^\top @ (x_i - x_j)"
     steps = X[i] - X[j]
     if isinstance(weight, cp.Expression):  # a parameter, in a program that is compiled once
         each = cp.sum(cp.multiply(steps @ M, steps), axis=1)
