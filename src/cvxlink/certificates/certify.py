@@ -116,7 +116,7 @@ def _certified(
     certificate = certify_linear_sdp(sdp, kept, duals, _objective(declaration), found.absolute, found.relative)
     if sdp.n > LARGEST_SEARCHED:
         return certificate
-    if certificate.bound is None and all(rows.name in duals for rows in sdp.rows):
+    if certificate.bound is None and certificate.dimacs is not None:  # with multipliers that are of no use
         general = _certify_declared(program, values, duals, budget)
         return certificate if general.bound is None else general
     if certificate.attained is None and certificate.bound is not None:

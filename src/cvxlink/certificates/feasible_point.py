@@ -267,6 +267,8 @@ class _Checker:
             if equations and name in self.duals:
                 largest = float(abs(np.asarray(as_dense(self.duals[name]), dtype=float)).max(initial=0.0))
                 worth += largest * sum(violation_of(term) * term.size for term in equations)
+        if not np.isfinite(worth):
+            return Attained(None, "the multipliers are not finite")
         sign = -1.0 if isinstance(self.declaration.objective, cp.Maximize) else 1.0
         return Attained(value + sign * worth)
 

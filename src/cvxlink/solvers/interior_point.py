@@ -215,6 +215,8 @@ class _Path:
             right = right + (self.rows_of_product(second, inverse) + self.rows_of_product(inverse, second.T)) / 2
         right[self.signed] -= (target - second_slack) / at.z
         y = M(right)
+        if not np.isfinite(y).all():
+            raise np.linalg.LinAlgError("the multipliers overflow")
         Z, z = -self.adjoint(y), -y[self.signed]
         X = target * inverse - at.X - ((Z.T @ at.X).T + second) @ inverse
         x = (target - second_slack - at.x * z) / at.z - at.x
