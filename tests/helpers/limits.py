@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cvxlink.engine.solve import finished
+from cvxlink.engine.finishing import finished
 from cvxlink.solvers.route import Settings
 
 

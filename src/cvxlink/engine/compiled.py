@@ -26,11 +26,11 @@ from ..programs.parametrised import Parametrised
 from ..solvers.catalogue import choose_solver, needs_process, require_solver, solver_options
 from ..solvers.isolation import Limits
 from ..solvers.through_cvxpy import run_declaration
+from .finishing import finished
 from .formulation import Formulation, checked_program
 from .options import Options
 from .plan import Plan, forms_of, make_plan
 from .solution import Solution
-from .solve import finished
 
 # The arguments of a compiled program's solve(), next to which numbers are given by their own names.
 ARGUMENTS = ("strict", "verbose")

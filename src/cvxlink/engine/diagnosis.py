@@ -13,9 +13,9 @@ from ..numerics.checks import as_positive
 from ..programs.status import Status
 from .contradictions import contradiction_of
 from .formulation import Formulation, checked_program
+from .judging import refuted
 from .options import Options
 from .plan import make_plan
-from .solve import refuted
 
 
 def why_infeasible(problem: Formulation, time_limit: float | None = None) -> Diagnosis:

@@ -28,11 +28,11 @@ from ..solvers.files.cone_program import Eliminated
 from ..solvers.files.outcome import Outcome, off_by, outcome_of
 from ..solvers.files.sdpa import Result, read_result, write_sdpa
 from ..solvers.through_cvxpy import LARGEST_SQUARE, RawResult, interpreted, order_of_quadratic_terms
+from .finishing import finished
 from .formulation import Formulation
 from .options import Options, as_accuracy
 from .plan import Plan, make_plan
 from .solution import Solution
-from .solve import finished
 from .stored_problem import restored, stored
 
 # What CVXPY compiles to for each format; the first holds inequalities and matrices only.

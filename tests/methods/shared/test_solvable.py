@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import cvxlink as cl
+from cvxlink.engine.finishing import finished
 from cvxlink.engine.options import Options
 from cvxlink.engine.plan import make_plan
-from cvxlink.engine.solve import finished
 from cvxlink.methods.table import methods
 from cvxlink.solvers.route import Attempt
 
