@@ -75,6 +75,12 @@ def facial_contradiction(system: ConicSystem, point: np.ndarray | None = None) -
     return None
 
 
+def has_no_interior(system: ConicSystem) -> bool:
+    """Whether it is proven, without any rounding, that no point is strictly inside the cones."""
+    w = _exposing(system)
+    return w is not None and bool(system.interior @ w > 0)
+
+
 def _is_plain(system: ConicSystem, found: Alternative) -> bool:
     """Whether a contradiction is large compared with what its multipliers add up."""
     w = found.multipliers
