@@ -9,12 +9,12 @@ import numpy as np
 
 from ..errors import ReductionRefused
 from ..model.declared import Declaration
-from .alternatives import Alternative, alternative
+from .alternatives import Alternative, decided
 from .blame import Search, blamed_row, irreducible_items, multipliers_by_group, shares
 from .certify import ONE_AT_A_TIME
-from .diagnosis import MOST_LISTED, BlamedRow, Diagnosis
-from .elastic import relaxation
-from .ownership import OBJECTIVE, OwnedSystem
+from .diagnosis import MOST_LISTED, BlamedRow, Diagnosis, Relaxation
+from .elastic import MORE, relaxation
+from .ownership import OBJECTIVE, Item, OwnedSystem
 from .verdicts import LARGEST, contradiction_in_words, declared_ray, ray_in_words
 from .violations import violations_of
 
@@ -35,7 +35,7 @@ def diagnose(declaration: Declaration, time_limit: float | None = None) -> Diagn
             f"it was not searched for a contradiction, because {refusal}; "
             f"the same formulation on fewer points may show the reason",
         )
-    found = alternative(owned.system)
+    found = decided(owned.system)
     if found.is_contradiction:
         return _infeasible(owned, found, until)
     values = None if found.point is None else owned.values(found.point)
@@ -80,23 +80,35 @@ def _infeasible(owned: OwnedSystem, found: Alternative, until: float) -> Diagnos
 
 
 def _relaxed(owned: OwnedSystem, kept: np.ndarray) -> tuple[Any, str]:
-    """Return a relaxation of what is blamed or, if that does not suffice, of more; and a remark."""
+    """Return the least relaxation of equations and inequalities, or of more where that is not enough; and a remark."""
     declared = owned.declaration.constraints
     every = [item for item in owned.items if item.group != OBJECTIVE]
     blamed = [item for item, is_kept in zip(owned.items, kept, strict=True) if is_kept and item.group != OBJECTIVE]
-    wider = "Relaxing the rows above is not enough, as there are further contradictions."
+    preferred = {id(item) for item in blamed}
     ladder = (
-        ([item for item in blamed if item.group in declared and owned.is_row(item)], ""),
-        ([item for item in blamed if item.group in declared], ""),
-        ([item for item in every if item.group in declared and owned.is_row(item)], wider),
-        ([item for item in every if item.group in declared], wider),
+        ([item for item in every if item.group in declared and owned.is_row(item)], ""),
+        ([item for item in every if item.group in declared], ""),
         (every, "Relaxing constraints is not enough; what the variables declare by themselves is relaxed as well."),
     )
     for items, remark in ladder:
-        found = relaxation(owned, items) if items else None
+        found = relaxation(owned, items, preferred) if items else None
         if found is not None and found.is_checked:
-            return found, remark
+            own = [item for item in items if id(item) in preferred]
+            return found, remark or _other_rows(owned, found, own)
     return None, "No relaxation of right-hand sides was found that makes it feasible."
+
+
+def _other_rows(owned: OwnedSystem, found: Relaxation, blamed: list[Item]) -> str:
+    """Return what relaxing the blamed rows alone would take, if the least relaxation is not among them."""
+    rows = {(row.group, row.number, row.place) for row in found.rows}
+    if rows <= {(item.group, item.number, item.place) for item in blamed}:
+        return ""
+    alone = relaxation(owned, blamed) if blamed else None
+    if alone is None or not alone.is_checked:
+        return "Relaxing the rows above is not enough, as there are further contradictions."
+    if alone.total > found.total * (1 + 10 * MORE):
+        return f"Relaxing only the rows that are needed for the contradiction takes {alone.total:.4g} in total."
+    return ""
 
 
 def _feasible(declaration: Declaration, values: dict[str, np.ndarray]) -> Diagnosis:

@@ -41,6 +41,9 @@ class BlamedRow:
 class Relaxation:
     """The least total change of right-hand sides after which there is a feasible point.
 
+    Equations and inequalities are relaxed, in the units in which they are declared. Cones and what variables declare by
+    themselves are relaxed only where there is no feasible point otherwise.
+
     Attributes
     ----------
     rows : tuple of BlamedRow
@@ -147,7 +150,9 @@ class Diagnosis:
             if len(rows) > MOST_LISTED:
                 lines.append(f"  … and {len(rows) - MOST_LISTED} more")
         if self.relaxation is not None:
-            lines.append("The least change that makes it feasible:")
+            lines.append(
+                f"The least change of right-hand sides that makes it feasible, {self.relaxation.total:.4g} in total:"
+            )
             lines += [f"  {line}" for line in str(self.relaxation).split("\n")]
         for remark in self.remarks:
             lines += wrap(remark, WIDTH)

@@ -2,13 +2,14 @@ r"""By how much constraints have to be relaxed: the least total slack after whic
 
 .. math:: \min_{z, u \ge 0}\ \sum_r u_r \quad\text{s.t.}\quad Mz + a + Eu \in \mathcal{K}
 
-Each u is the slack of one row, of either sign for an equation, in units of the largest coefficient of the row, so that
-writing a row with other units changes nothing. Often many relaxations are equally small; a second solve picks one with
-few rows.
+Each u is the change of one right-hand side as it is declared, of either sign for an equation. For the solver it is
+scaled by the largest coefficient of its row. Often many relaxations are equally small; a second solve picks one with
+few rows, of those that are preferred.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import cvxpy as cp
@@ -34,19 +35,21 @@ MORE = 1e-4
 HOLDS = 1e-5
 
 
-def relaxation(owned: OwnedSystem, items: list[Item]) -> Relaxation | None:
-    """Return the least relaxation of some items after which the whole program is feasible, or None."""
+def relaxation(owned: OwnedSystem, items: list[Item], preferred: Collection[int] = ()) -> Relaxation | None:
+    """Return the least relaxation of some items after which the whole program is feasible, or None.
+
+    Of equally small ones, that of the ``preferred`` items is returned; they are given by ``id()``.
+    """
     elastic = _Elastic.of(owned, items)
-    slacks = elastic.least()
-    if slacks is None:
+    amounts = elastic.least(np.array([id(item) in preferred for item in items]))
+    if amounts is None:
         return None
-    kept = slacks > NEGLIGIBLE * max(float(slacks.sum()), 1e-300)
-    slacks = np.where(kept, slacks, 0.0)
-    with_more = slacks + MORE * float(slacks.sum())
-    again = alternative(elastic.within(with_more))
+    kept = amounts > NEGLIGIBLE * max(float(amounts.sum()), 1e-300)
+    amounts = np.where(kept, amounts, 0.0)
+    with_more = amounts + MORE * float(amounts.sum())
+    again = alternative(elastic.within(with_more / elastic.sizes))
     values = owned.values(elastic.unknowns(again.point)) if again.point is not None else {}
-    violation = _violation(owned, items, with_more * elastic.sizes, values) if values else float("inf")
-    amounts = slacks * elastic.sizes
+    violation = _violation(owned, items, with_more, values) if values else float("inf")
     size = max(1.0, max((float(abs(value).max(initial=0.0)) for value in values.values()), default=1.0))
     return Relaxation(
         tuple(blamed_row(owned, item) for item, take in zip(items, kept, strict=True) if take),
@@ -80,23 +83,29 @@ class _Elastic:
         extended = system.with_unknowns(E)
         return cls(extended, np.array(sizes), np.array(item_of), len(system.cost))
 
-    def least(self) -> np.ndarray | None:
-        """Return the slack of each item in the least relaxation, or None."""
-        system, count = self.system, len(self.item_of)
-        slack = sp.csr_array(sp.hstack([sp.csr_array((count, self.first)), sp.eye_array(count)], format="csr"))
-        cost = np.asarray(slack.sum(axis=0)).ravel()
+    def least(self, is_preferred: np.ndarray) -> np.ndarray | None:
+        """Return the change of each item in the least relaxation, in the units of the declaration, or None."""
+        system, count, sizes = self.system, len(self.item_of), self.sizes[self.item_of]
+        cost = np.concatenate([np.zeros(self.first), sizes])
         first = search(cost, system.M, system.a, system.blocks, Budget())
         if first is None:
             return None
-        found = np.maximum(first.z[self.first :], 0)
+        found = sizes * np.maximum(first.z[self.first :], 0)
         total = float(found.sum())
-        # Rows that need little are made dearer, and later ones a little more than earlier ones, which decides ties.
-        later = 1 + 0.1 * np.arange(count) / count
+        # Rows that need little are made dearer, as are those that are not preferred, and later ones a little more than
+        # earlier ones, which decides ties.
+        later = (1 + 0.1 * np.arange(count) / count) * np.where(is_preferred[self.item_of], 1.0, 4.0)
         dear = later / (found / max(total, 1e-300) + 0.01)
-        within = system.with_rows(sp.csr_array(-cost[None, :]), np.array([total * (1 + 1e-7) + 1e-12]))
-        second = search(slack.T @ dear, within.M, within.a, within.blocks, Budget())
+        scale = float(sizes.max())
+        within = system.with_rows(
+            sp.csr_array(-cost[None, :] / scale), np.array([(total * (1 + 1e-7) + 1e-12) / scale])
+        )
+        second = search(
+            cost * np.concatenate([np.zeros(self.first), dear]), within.M, within.a, within.blocks, Budget()
+        )
         if second is not None:
-            found = np.maximum(second.z[self.first :], 0)
+            again = sizes * np.maximum(second.z[self.first :], 0)
+            found = again if again.sum() <= total * (1 + 1e-5) else found
         return np.bincount(self.item_of, found, int(self.item_of.max()) + 1)
 
     def within(self, amounts: np.ndarray) -> ConicSystem:
