@@ -374,20 +374,67 @@ def test_which_variables_run_away_and_what_would_stop_them():
     assert "K[2, 2] grows" in found.proof and "K[2, 2] <= a number" in found.proof
 
 
+def an_infinitesimal(*more):
+    """√2 K₀₀ + x = 0 ≤ x and K₀₁ = 1 contradict K ⪰ 0, but K₁₁ → ∞ comes as near as one likes; √2 is not exact."""
+    K, x = cp.Variable((2, 2), symmetric=True, name="K"), cp.Variable(name="x")
+    groups = {"zero": np.sqrt(2) * K[0, 0] + x == 0, "sign": x >= 0, "one": K[0, 1] == 1, "psd": K >> 0}
+    return declared({"K": K, "x": x}, groups | {f"more{k}": term(K) for k, term in enumerate(more)})
+
+
 def test_without_a_proof_nothing_is_claimed():
-    """K₀₀ = 0 and K₀₁ = 1 contradict K ⪰ 0 by an infinitesimal only: K₁₁ → ∞ comes as near as one likes."""
-    K = cp.Variable((2, 2), symmetric=True, name="K")
-    found = diagnose(declared({"K": K}, {"zero": K[0, 0] == 0, "one": K[0, 1] == 1, "psd": K >> 0}))
+    found = diagnose(an_infinitesimal())
     assert found.verdict == "unknown" and not found.is_proven and "no proof" in found.proof
 
 
 def test_what_could_not_be_decided_is_said():
-    """Without K₀₀ = 1 the others contradict one another by an infinitesimal only."""
-    K = cp.Variable((3, 3), symmetric=True, name="K")
-    groups = {"unit": cp.diag(K) == 1, "must": [K[0, 1] == 1, K[1, 2] == 1], "cannot": K[0, 2] == 0, "psd": K >> 0}
-    found = diagnose(declared({"K": K}, groups))
+    """Without K₁₁ ≤ 5 the others contradict one another by an infinitesimal only."""
+    found = diagnose(an_infinitesimal(lambda K: K[1, 1] <= 5))
     assert found.is_infeasible and not found.is_irreducible
-    assert "could not be decided" in str(found) and "K[0, 0] == 1" in str(found.remarks)
+    assert "could not be decided" in str(found) and "K[1, 1] <= 5" in str(found.remarks)
+
+
+def test_a_contradiction_without_multipliers_has_rows_and_a_relaxation():
+    """K₀₀ = 0 and K₀₁ = 1: with K₀₀ ≤ u there is K₁₁ = 1/u, so that there is no least u."""
+    K = cp.Variable((3, 3), symmetric=True, name="K")
+    groups = {"zero": K[0, 0] == 0, "one": K[0, 1] == 1, "psd": K >> 0, "idle": K[2, 2] == 1}
+    found = diagnose(declared({"K": K}, groups))
+    assert found.is_infeasible and found.is_irreducible and set(found.blamed) == {"zero", "one", "psd"}
+    assert not found.multipliers and abs(sum(found.weights.values()) - 1) < 1e-9
+    assert found.relaxation.is_checked and not found.relaxation.is_least and "The least change" not in str(found)
+    u = found.relaxation.by_group
+    slack = [cp.abs(K[0, 0]) <= 1.001 * u.get("zero", 0), cp.abs(K[0, 1] - 1) <= 1.001 * u.get("one", 0)]
+    assert has_point([*slack, K >> 0, K[2, 2] == 1])
+
+
+@pytest.mark.parametrize("more", [-5, 5])
+def test_rows_that_only_keep_points_near_are_not_needed(more):
+    """No x has exp(x) ≤ 0, although x = −14 nearly does; a bound on x gives multipliers, but is not needed."""
+    x = cp.Variable(2, name="x")
+    groups = {"small": cp.exp(x[0]) <= x[1], "zero": x[1] <= 0, "low": x[0] >= more}
+    found = diagnose(declared({"x": x}, groups))
+    assert found.is_infeasible and found.is_irreducible and set(found.blamed) == {"small", "zero"}
+
+
+def test_parts_that_no_row_connects_are_relaxed_each_by_itself():
+    """Two triangles of links that contradict themselves; the least change is twice that of one, and others stay."""
+    K = cp.Variable((9, 9), symmetric=True, name="K")
+    ones, zeros = ([0, 1, 3, 4, 7], [1, 2, 4, 5, 8]), ([0, 3, 0, 6], [2, 5, 4, 7])
+    groups = {"unit": cp.diag(K) == 1, "one": K[ones] == 1, "zero": K[zeros] == 0, "psd": K >> 0, "sign": K >= 0}
+    declaration = declared({"K": K}, groups)
+    found = diagnose(declaration)
+    assert found.is_infeasible and found.is_irreducible and found.relaxation.is_checked
+    assert abs(found.relaxation.total - least_total(declaration)) < 1e-4
+    blamed = list(chain.from_iterable(found.blamed.values()))
+    assert sorted(row.group for row in blamed) == ["one", "one", "psd", "unit", "unit", "zero"]
+    assert "further contradictions" in str(found.remarks)
+    # the multipliers are those of the whole program
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        V = rng.standard_normal((9, 9))
+        K.save_value(V @ V.T * rng.random() + rng.standard_normal() * (V + V.T))
+        bodies = {name: term.expr.value for name, term in groups.items() if name != "psd"} | {"psd": -K.value}
+        total = sum(float(np.sum(found.multipliers[name][0] * bodies[name])) for name in groups)
+        assert total >= 1 - 1e-6 and np.linalg.eigvalsh(found.multipliers["psd"][0])[0] > -1e-9
 
 
 def test_a_search_without_time_says_so():

@@ -39,16 +39,24 @@ ANY_VALUE = 1e300
 
 @dataclass(frozen=True, eq=False)
 class Alternative:
-    """What was found: multipliers that exclude all points up to a size, or a point that satisfies the constraints."""
+    """What was found: multipliers that exclude all points up to a size, or a point that satisfies the constraints.
+
+    A contradiction that is exact needs no multipliers; one that is facial takes several steps, and has the sums of
+    their multipliers.
+    """
 
     multipliers: np.ndarray | None = None
     excluded: float = 0.0
     point: np.ndarray | None = None
     distance: float = 0.0
+    is_exact: bool = False
+    is_facial: bool = False
 
     @property
     def is_contradiction(self) -> bool:
         """Whether no point satisfies the constraints."""
+        if self.is_exact or self.is_facial:
+            return True
         return self.multipliers is not None and self.excluded >= ASTRONOMICAL * self.distance
 
     @property
