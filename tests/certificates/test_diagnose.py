@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from cvxlink.certificates.diagnose import diagnose
+from cvxlink.certificates.diagnosis import BlamedRow
 from cvxlink.model.declared import Declaration
 
 
@@ -200,12 +201,102 @@ def test_the_gap_between_two_bounds():
 
 
 @pytest.mark.parametrize("unit", [0.01, 1.0, 100.0])
-def test_units_of_a_row_do_not_matter(unit):
-    """Growing the disc to (2, 2) takes √8 − 2; moving both bounds to the disc takes 2 (2 − √2), which is more."""
+def test_changes_are_counted_in_the_units_of_the_declaration(unit):
+    """Growing the disc to (2, 2) takes √8 − 2; moving both bounds to the disc takes 2 (2 − √2) times their unit."""
     x = cp.Variable(2, name="x")
     groups = {"first": unit * x[0] >= 2 * unit, "second": unit * x[1] >= 2 * unit, "disc": cp.norm(x) <= 2}
     found = relaxation({"x": x}, groups)
-    assert found.by_group.keys() == {"disc"} and abs(found.total - (np.sqrt(8) - 2)) < 1e-5
+    assert abs(found.total - min(np.sqrt(8) - 2, 2 * (2 - np.sqrt(2)) * unit)) < 1e-5
+    assert found.by_group.keys() == ({"first", "second"} if unit < 0.1 else {"disc"})
+
+
+def test_rows_outside_the_contradiction_are_relaxed_where_that_takes_less():
+    """Two of x ≤ 0, x ≥ 1 and (x + y)/2 ≥ 1.5 with y ≤ 0: x = 1 and a mean of 1/2 take 2, and x ≤ 3 alone takes 3."""
+    x, y = cp.Variable(name="x"), cp.Variable(name="y")
+    groups = {"most": x <= 0, "least": x >= 1, "other": y <= 0, "mean": 0.5 * (x + y) >= 1.5}
+    found = diagnose(declared({"x": x, "y": y}, groups))
+    assert abs(found.relaxation.total - 2) < 1e-6 and "takes 3 in total" in str(found.remarks)
+    assert "2 in total" in str(found) and "0.5 x + 0.5 y >= 1.5" in str(found.relaxation)
+
+
+def random_rows(rng):
+    x, A = cp.Variable(4, name="x"), rng.standard_normal((10, 4)) * rng.choice([0.3, 1, 3], (10, 1))
+    b = -0.5 * abs(rng.standard_normal(10))
+    return declared({"x": x}, {"one": A[:6] @ x <= b[:6], "other": A[6:] @ x <= b[6:], "sum": cp.sum(x) == 1})
+
+
+def random_discs(rng):
+    x, a = cp.Variable(4, name="x"), 2 * rng.standard_normal(4)
+    rows = rng.standard_normal((2, 4)) @ x == 1
+    return declared({"x": x}, {"far": cp.norm(x - a) <= 0.7, "near": cp.norm(x) <= 0.5, "low": x >= -1, "rows": rows})
+
+
+def random_entries(rng):
+    K = cp.Variable((4, 4), symmetric=True, name="K")
+    i = rng.integers(0, 4, 4)
+    j = (i + 1 + rng.integers(0, 3, 4)) % 4
+    entries = K[i.tolist(), j.tolist()] == rng.uniform(-1.3, 1.3, 4)
+    return declared({"K": K}, {"unit": cp.diag(K) == 1, "off": entries, "sums": cp.sum(K, 1) <= 1, "psd": K >> 0})
+
+
+def least_total(declaration):
+    """Ask plain CVXPY for the least total change of the right-hand sides of all equations and inequalities."""
+    terms, slacks = [], []
+    for term in declaration.terms:
+        if isinstance(term, cp.constraints.PSD):
+            terms.append(term)
+            continue
+        slack = cp.Variable(term.shape, nonneg=True)
+        slacks.append(cp.sum(slack))
+        terms.append(term.expr <= slack)
+        if isinstance(term, cp.constraints.Equality):
+            terms.append(-term.expr <= slack)
+    return cp.Problem(cp.Minimize(sum(slacks)), terms).solve(cp.CLARABEL)
+
+
+def by_rows(declaration, rows, more=None):
+    """Return some rows of a declaration as CVXPY constraints, relaxed by the amounts in ``more``."""
+    terms = []
+    for row in rows:
+        term, allowed = declaration.constraints[row.group][row.number], (more or {}).get((row.group, row.place), 0.0)
+        if isinstance(term, cp.constraints.PSD):
+            terms.append(term)
+            continue
+        body = cp.vec(term.expr, order="F")[row.place]
+        terms += [body <= allowed] + [-body <= allowed] * isinstance(term, cp.constraints.Equality)
+    return terms
+
+
+def has_point(terms):
+    return cp.Problem(cp.Minimize(0), terms).solve(cp.CLARABEL) < np.inf
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("case", [random_rows, random_discs, random_entries])
+def test_the_relaxation_is_the_least_and_the_blamed_rows_are_irreducible(case, seed):
+    declaration = case(np.random.default_rng(seed))
+    least = least_total(declaration)
+    found = diagnose(declaration)
+    assert found.is_infeasible == (least > 1e-6)
+    if not found.is_infeasible:
+        return
+    assert found.relaxation.is_checked and abs(found.relaxation.total - least) < 1e-4 * (1 + least)
+    # with these amounts there is a feasible point, with 99 % of them there is none
+    amounts = {
+        (row.group, row.place): a for row, a in zip(found.relaxation.rows, found.relaxation.amounts, strict=True)
+    }
+    everything = [
+        BlamedRow(group, "", k, place)
+        for group, terms in declaration.constraints.items()
+        for k, term in enumerate(terms)
+        for place in range(1 if isinstance(term, cp.constraints.PSD) else term.size)
+    ]
+    for share, expected in ((1 + 1e-5, True), (0.99, False)):
+        assert has_point(by_rows(declaration, everything, {k: share * a for k, a in amounts.items()})) == expected
+    blamed = list(chain.from_iterable(found.blamed.values()))
+    assert found.is_irreducible and not has_point(by_rows(declaration, blamed))
+    for left_out in blamed:
+        assert has_point(by_rows(declaration, [row for row in blamed if row is not left_out]))
 
 
 @pytest.mark.parametrize("side", [-3.0, 3.0])
@@ -283,20 +374,67 @@ def test_which_variables_run_away_and_what_would_stop_them():
     assert "K[2, 2] grows" in found.proof and "K[2, 2] <= a number" in found.proof
 
 
+def an_infinitesimal(*more):
+    """√2 K₀₀ + x = 0 ≤ x and K₀₁ = 1 contradict K ⪰ 0, but K₁₁ → ∞ comes as near as one likes; √2 is not exact."""
+    K, x = cp.Variable((2, 2), symmetric=True, name="K"), cp.Variable(name="x")
+    groups = {"zero": np.sqrt(2) * K[0, 0] + x == 0, "sign": x >= 0, "one": K[0, 1] == 1, "psd": K >> 0}
+    return declared({"K": K, "x": x}, groups | {f"more{k}": term(K) for k, term in enumerate(more)})
+
+
 def test_without_a_proof_nothing_is_claimed():
-    """K₀₀ = 0 and K₀₁ = 1 contradict K ⪰ 0 by an infinitesimal only: K₁₁ → ∞ comes as near as one likes."""
-    K = cp.Variable((2, 2), symmetric=True, name="K")
-    found = diagnose(declared({"K": K}, {"zero": K[0, 0] == 0, "one": K[0, 1] == 1, "psd": K >> 0}))
+    found = diagnose(an_infinitesimal())
     assert found.verdict == "unknown" and not found.is_proven and "no proof" in found.proof
 
 
 def test_what_could_not_be_decided_is_said():
-    """Without K₀₀ = 1 the others contradict one another by an infinitesimal only."""
-    K = cp.Variable((3, 3), symmetric=True, name="K")
-    groups = {"unit": cp.diag(K) == 1, "must": [K[0, 1] == 1, K[1, 2] == 1], "cannot": K[0, 2] == 0, "psd": K >> 0}
-    found = diagnose(declared({"K": K}, groups))
+    """Without K₁₁ ≤ 5 the others contradict one another by an infinitesimal only."""
+    found = diagnose(an_infinitesimal(lambda K: K[1, 1] <= 5))
     assert found.is_infeasible and not found.is_irreducible
-    assert "could not be decided" in str(found) and "K[0, 0] == 1" in str(found.remarks)
+    assert "could not be decided" in str(found) and "K[1, 1] <= 5" in str(found.remarks)
+
+
+def test_a_contradiction_without_multipliers_has_rows_and_a_relaxation():
+    """K₀₀ = 0 and K₀₁ = 1: with K₀₀ ≤ u there is K₁₁ = 1/u, so that there is no least u."""
+    K = cp.Variable((3, 3), symmetric=True, name="K")
+    groups = {"zero": K[0, 0] == 0, "one": K[0, 1] == 1, "psd": K >> 0, "idle": K[2, 2] == 1}
+    found = diagnose(declared({"K": K}, groups))
+    assert found.is_infeasible and found.is_irreducible and set(found.blamed) == {"zero", "one", "psd"}
+    assert not found.multipliers and abs(sum(found.weights.values()) - 1) < 1e-9
+    assert found.relaxation.is_checked and not found.relaxation.is_least and "The least change" not in str(found)
+    u = found.relaxation.by_group
+    slack = [cp.abs(K[0, 0]) <= 1.001 * u.get("zero", 0), cp.abs(K[0, 1] - 1) <= 1.001 * u.get("one", 0)]
+    assert has_point([*slack, K >> 0, K[2, 2] == 1])
+
+
+@pytest.mark.parametrize("more", [-5, 5])
+def test_rows_that_only_keep_points_near_are_not_needed(more):
+    """No x has exp(x) ≤ 0, although x = −14 nearly does; a bound on x gives multipliers, but is not needed."""
+    x = cp.Variable(2, name="x")
+    groups = {"small": cp.exp(x[0]) <= x[1], "zero": x[1] <= 0, "low": x[0] >= more}
+    found = diagnose(declared({"x": x}, groups))
+    assert found.is_infeasible and found.is_irreducible and set(found.blamed) == {"small", "zero"}
+
+
+def test_parts_that_no_row_connects_are_relaxed_each_by_itself():
+    """Two triangles of links that contradict themselves; the least change is twice that of one, and others stay."""
+    K = cp.Variable((9, 9), symmetric=True, name="K")
+    ones, zeros = ([0, 1, 3, 4, 7], [1, 2, 4, 5, 8]), ([0, 3, 0, 6], [2, 5, 4, 7])
+    groups = {"unit": cp.diag(K) == 1, "one": K[ones] == 1, "zero": K[zeros] == 0, "psd": K >> 0, "sign": K >= 0}
+    declaration = declared({"K": K}, groups)
+    found = diagnose(declaration)
+    assert found.is_infeasible and found.is_irreducible and found.relaxation.is_checked
+    assert abs(found.relaxation.total - least_total(declaration)) < 1e-4
+    blamed = list(chain.from_iterable(found.blamed.values()))
+    assert sorted(row.group for row in blamed) == ["one", "one", "psd", "unit", "unit", "zero"]
+    assert "further contradictions" in str(found.remarks)
+    # the multipliers are those of the whole program
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        V = rng.standard_normal((9, 9))
+        K.save_value(V @ V.T * rng.random() + rng.standard_normal() * (V + V.T))
+        bodies = {name: term.expr.value for name, term in groups.items() if name != "psd"} | {"psd": -K.value}
+        total = sum(float(np.sum(found.multipliers[name][0] * bodies[name])) for name in groups)
+        assert total >= 1 - 1e-6 and np.linalg.eigvalsh(found.multipliers["psd"][0])[0] > -1e-9
 
 
 def test_a_search_without_time_says_so():

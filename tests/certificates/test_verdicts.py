@@ -141,3 +141,28 @@ def test_a_solver_that_claims_it_wrongly_is_not_believed(claimed, monkeypatch):
     assert solution.status is cl.Status.UNPROVEN and "nothing proves" in solution.reason
     with pytest.raises(cl.SolveFailed, match="nothing proves"):
         Interval().solve("CLARABEL")
+
+
+def nearly_tangent(room):
+    """Return exp(x) ≤ y ≤ 1 + room + x: feasible exactly if room ≥ 0, because exp(x) ≥ 1 + x with equality at 0."""
+    x = cp.Variable(2)
+    return declared(x, x[0], above=cp.exp(x[0]) <= x[1], below=x[1] <= 1 + room + x[0])
+
+
+def nearly_uniform(room, n=5):
+    """Return distributions with entropy of at least log n − room: there are some exactly if room ≥ 0."""
+    x = cp.Variable(n)
+    return declared(x, x[0], entropy=cp.sum(cp.entr(x)) >= np.log(n) - room, sum=cp.sum(x) == 1)
+
+
+@pytest.mark.parametrize("case", [nearly_tangent, nearly_uniform])
+@pytest.mark.parametrize("gap", [1e-2, 1e-4, 1e-6])
+def test_small_contradictions_of_exponential_cones_are_proven(case, gap):
+    assert proven_verdict(case(-gap), INFEASIBLE)[0] is INFEASIBLE
+    assert proven_verdict(case(gap), INFEASIBLE) is None
+
+
+@pytest.mark.parametrize("gap", [0.0, 1e-14, 1e-11, 1e-9])
+def test_programs_that_just_have_a_point_are_not_infeasible(gap):
+    assert proven_verdict(nearly_tangent(gap), INFEASIBLE) is None
+    assert proven_verdict(nearly_uniform(gap + 1e-14), INFEASIBLE) is None

@@ -167,3 +167,12 @@ def test_further_outside_it_stays_infinite_and_the_violation_is_told():
     assert outside.value == np.inf and outside.violations["objective domain"] == pytest.approx(0.5)
     near = cl.certify(problem, {"p": np.array([-1e-11, 1.0])})
     assert near.value == pytest.approx(0.0) and near.violations["objective domain"] == pytest.approx(1e-11)
+
+
+def test_what_a_variable_declares_is_no_violation_of_the_constraints_that_use_it():
+    z = cp.Variable(2, name="z", nonneg=True)
+    problem = cl.wrap(cp.Problem(cp.Minimize(cp.sum(z) - cp.log(z[1] + 3)), [z[0] >= -5, cp.log(z[0] + 3) >= -9]))
+    assert problem.certify({"z": [-1.0, 0.0]}).violations == {"z domain": 1, "constraints[0]": 0, "constraints[1]": 0}
+    outside = problem.certify({"z": [-4.0, -4.0]}).violations  # z + 3 = −1 is outside the domain of the logarithm
+    assert outside["z domain"] == 4 and outside["constraints[0]"] == 0
+    assert outside["objective domain"] == pytest.approx(1) and outside["constraints[1]"] >= 1

@@ -6,7 +6,6 @@ import pytest
 
 import cvxlink as cl
 from cvxlink import terms
-from cvxlink.certificates.diagnose import diagnose
 
 
 class Kernel(cl.Problem):
@@ -98,12 +97,90 @@ class Merged(Kernel):
         return super().constraints(K) | {"unit": terms.unit_diagonal(K, [0, 1])}
 
 
-def test_what_only_the_reductions_see_is_part_of_the_answer():
+def test_what_only_merging_points_shows_has_rows_and_a_relaxation():
     """The merged points have different entries with the third: a contradiction that no multipliers prove."""
     problem = Merged(cl.Links(3, must=[(0, 1)]), one=lambda K: K[0, 2] == 5, other=lambda K: K[1, 2] == 4)
-    assert diagnose(problem.declaration).verdict == "unknown"
     found = problem.why_infeasible()
-    assert found.is_infeasible and "merged points" in found.proof
+    assert found.is_infeasible and found.is_irreducible and not found.multipliers
+    words = {row.words for rows in found.blamed.values() for row in rows}
+    assert {"must-link (0, 1): K[0, 1] == 1", "K[0, 2] == 5", "K[1, 2] == 4", "K[0, 0] == 1", "K ⪰ 0"} <= words
+    assert found.relaxation.is_checked
+    with pytest.raises(cl.InfeasibleProblem, match=r"merged points.*must-link \(0, 1\).*K\[0, 2\] == 5.*K ⪰ 0"):
+        problem.solve()
+
+
+WRITTEN = {
+    "entries": lambda K, i, j: K[i, j] == 1,
+    "rows": lambda K, i, j: K[i] == K[j],
+    "distances": lambda K, i, j: K[i, i] + K[j, j] - 2 * K[i, j] == 0,
+    "nearly": lambda K, i, j: K[i, j] >= 1 - 1e-2,
+    "more nearly": lambda K, i, j: K[i, j] >= 1 - 1e-5,
+}
+
+
+class Closed(cl.Problem):
+    """Links among 4 classes of points, with must(0, 4), must(4, 8) and cannot(0, 8) among them."""
+
+    def __init__(self, n, written, soft=0.0):
+        rng = np.random.default_rng(n)
+        pairs = {tuple(sorted(pair)) for pair in rng.integers(0, n, (n // 2, 2)).tolist() if pair[0] != pair[1]}
+        same = [pair for pair in sorted(pairs) if (pair[0] - pair[1]) % 4 == 0]
+        self.must = [*same, (0, 4), (4, 8)]
+        self.cannot = [(0, 8), *(pair for pair in sorted(pairs) if pair not in same)]
+        self.n, self.written, self.soft = n, written, soft
+
+    def variables(self):
+        return {"K": cp.Variable((self.n, self.n), symmetric=True, name="K")}
+
+    def objective(self, K):
+        path = 2 * np.eye(self.n) - np.eye(self.n, k=1) - np.eye(self.n, k=-1)
+        return cp.Minimize(cp.trace(path @ K) + self.soft * cp.square(K[1, 5] - 1))
+
+    def constraints(self, K):
+        must = [WRITTEN[self.written](K, i, j) for i, j in self.must]
+        return {"unit": cp.diag(K) == 1, "must": must, "cannot": [K[i, j] == 0 for i, j in self.cannot], "psd": K >> 0}
+
+
+@pytest.mark.parametrize("soft", [0.0, 1.0])
+@pytest.mark.parametrize("written", WRITTEN)
+@pytest.mark.parametrize("n", [14, 100])
+def test_links_that_contradict_one_another_through_closure_are_named_exactly(written, n, soft):
+    problem = Closed(n, written, soft)
+    found = problem.why_infeasible()
+    assert found.is_infeasible and found.is_irreducible
+    linked = {problem.must[row.number] for row in found.blamed["must"]}
+    assert linked == {(0, 4), (4, 8)} and [row.words for row in found.blamed["cannot"]] == ["K[0, 8] == 0"]
+    if written != "rows" or n == 14:
+        assert found.relaxation.is_checked and 0 < found.relaxation.total <= 1 + 1e-4
+    else:
+        (remark,) = found.remarks
+        assert "At least 1 in total must change" in remark and "K[0, 8] == 0 by 1" in remark
+    if n == 14:
+        declaration = problem.declaration
+        assert abs(found.relaxation.total - _least_total(declaration)) < 1e-3
+
+
+def _least_total(declaration):
+    """Ask plain CVXPY for the least total change of the right-hand sides of equations and inequalities."""
+    terms, slacks = [], []
+    for term in declaration.terms:
+        if isinstance(term, cp.constraints.PSD):
+            terms.append(term)
+            continue
+        slacks.append(cp.Variable(term.shape, nonneg=True))
+        terms.append(term.expr <= slacks[-1])
+        terms += [-term.expr <= slacks[-1]] * isinstance(term, cp.constraints.Equality)
+    return cp.Problem(cp.Minimize(sum(map(cp.sum, slacks))), terms).solve(cp.CLARABEL)
+
+
+def test_solve_names_all_links_of_a_contradiction_between_merged_points():
+    """K₀₁ = −1 makes 0 and 1 opposite, K₀₂ = K₁₂ = 1 makes both equal to 2."""
+    K = cp.Variable((6, 6), symmetric=True, name="K")
+    links = [K[0, 1] == -1, K[0, 2] == 1, K[1, 2] == 1]
+    problem = cl.wrap(cp.Problem(cp.Minimize(cp.sum(K)), [cp.diag(K) == 1, *links, K >> 0]))
+    reason = problem.solve(strict=False).reason
+    assert all(words in reason for words in ("K[0, 1] == -1", "K[0, 2] == 1", "K[1, 2] == 1", "why_infeasible()"))
+    assert "K[3, 3]" not in reason and "K[5, 5]" not in reason
 
 
 class Line(cl.Problem):

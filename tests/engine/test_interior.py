@@ -49,3 +49,10 @@ def test_programs_with_an_interior_are_not_diagnosed(soft):
     ):
         plan = program(constraints, soft).explain(solver="CLARABEL")
         assert plan.diagnosis == "" and "no interior" not in str(plan)
+
+
+def test_hardly_any_room_is_not_none():
+    """K with a unit diagonal and K₀₁ = 1 − 1e-9 has the eigenvalues 1e-9 and 2 − 1e-9, so it is an interior point."""
+    plan = program(lambda K: {"unit": cp.diag(K) == 1, "near": K[0, 1] == 1 - 1e-9}).explain(solver="CLARABEL")
+    assert plan.diagnosis.startswith("almost no interior") and "almost no room (about 1e-09)" in plan.diagnosis
+    assert "no point" not in plan.diagnosis and all(name in plan.diagnosis for name in ("'unit'", "'near'", "'psd'"))

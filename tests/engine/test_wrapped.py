@@ -358,5 +358,6 @@ def test_cvxpy_does_not_warn_of_how_we_read_its_sparse_variables():
 def test_numbers_that_contradict_one_another_are_shown_to_differ(value, words):
     K = cp.Variable((3, 3), symmetric=True, name="K")
     wrapped = cl.wrap(cp.Problem(cp.Minimize(cp.trace(K)), [cp.diag(K) == 1, K[0, 1] == value, K >> 0]))
-    with pytest.raises(cl.InfeasibleProblem, match=rf"required to be {words}, but .* allow at most 1 "):
+    limit = "at most 1 " if value > 0 else "at least -1 "
+    with pytest.raises(cl.InfeasibleProblem, match=rf"required to be {words}, but .* allow {limit}"):
         wrapped.explain()

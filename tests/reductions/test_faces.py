@@ -161,7 +161,11 @@ def test_implied_rows_are_dropped():
         (lambda K: {"a": K[0, 0] == 2, "b": 2 * K[0, 0] == 6}, r"\(0, 0\) is required to be both 2 and 3 \('a' and"),
         (lambda K: {"a": K[0, 1] <= 2, "b": K[0, 1] >= 3}, r"\(0, 1\) is required to be at most 2 and at least 3"),
         (lambda K: {"a": cp.diag(K)[1:] == -1}, r"row 0 of 'a' requires the diagonal entry \(1, 1\)"),
-        (lambda K: {"u": cp.diag(K) == 1, "a": K[0, 1] == -2}, r"\(0, 1\) is required to be -2.* allow at most 1.*'a'"),
+        (lambda K: {"u": cp.diag(K) == 1, "a": K[0, 1] == -2}, r"is required to be -2.* allow at least -1.*'a'"),
+        (
+            lambda K: {"u": cp.diag(K) == 1, "a": K[0, 1] == 1 + 1e-8},
+            r"is required to be 1\.00000001, .* 1 and 1 .* allow at most 1 ",
+        ),
         (lambda K: {"a": K[0, 0] + K[1, 1] - 2 * K[0, 1] == -1}, "'a' requires a sum of squared lengths to be -1"),
         (lambda K: {"a": K[0, 0] == 0, "b": K[0, 1] + K[2, 0] == 1}, "'b' becomes 0 == 1"),
         (lambda K: {"a": K[0, 1] - K[2, 3] == 1, "b": K[0, 1] - K[2, 3] <= 0}, "'b' contradicts 'a'.* 0.5 and 0"),

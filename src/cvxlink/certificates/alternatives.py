@@ -20,6 +20,7 @@ import scipy.sparse as sp
 from ..reductions.cones import Block, outside
 from .conic_system import ConicSystem
 from .dual_faces import balanced
+from .exact_slopes import excluded_exactly
 from .intervals import intervals_of
 from .recession import exact
 from .search import Budget, dual_cones, search
@@ -28,6 +29,7 @@ from .search import Budget, dual_cones, search
 ASTRONOMICAL = 1e10
 # How exactly a feasible point must satisfy the constraints, and how far away it may be, relative to their distance.
 FEASIBLE = 1e-6
+EXACTLY = 1e-12
 FARTHEST = 1e7
 # Unknowns of larger programs are not limited: it would take longer than the rest.
 LARGEST_LIMITED = 1000
@@ -37,16 +39,24 @@ ANY_VALUE = 1e300
 
 @dataclass(frozen=True, eq=False)
 class Alternative:
-    """What was found: multipliers that exclude all points up to a size, or a point that satisfies the constraints."""
+    """What was found: multipliers that exclude all points up to a size, or a point that satisfies the constraints.
+
+    A contradiction that is exact needs no multipliers; one that is facial takes several steps, and has the sums of
+    their multipliers.
+    """
 
     multipliers: np.ndarray | None = None
     excluded: float = 0.0
     point: np.ndarray | None = None
     distance: float = 0.0
+    is_exact: bool = False
+    is_facial: bool = False
 
     @property
     def is_contradiction(self) -> bool:
         """Whether no point satisfies the constraints."""
+        if self.is_exact or self.is_facial:
+            return True
         return self.multipliers is not None and self.excluded >= ASTRONOMICAL * self.distance
 
     @property
@@ -61,10 +71,19 @@ def alternative(system: ConicSystem) -> Alternative:
     if not len(system.a) or violation(system, origin) == 0:
         return Alternative(point=origin, distance=system.distance)
     w = _least_slope(system)
-    if w is None:
-        return Alternative(distance=system.distance)
-    found = contradiction_at(system, w)
-    return found if found.is_contradiction else _or_a_point(system, found, w)
+    found = Alternative(distance=system.distance) if w is None else contradiction_at(system, w)
+    if w is not None and not found.is_contradiction:
+        found = _or_a_point(system, found, w)
+    return found if found.is_contradiction or found.is_feasible else _by_least_violation(system, found)
+
+
+def decided(system: ConicSystem) -> Alternative:
+    """Return the same, and look twice for a contradiction where the point satisfies the constraints only nearly."""
+    found = alternative(system)
+    if found.point is None or violation(system, found.point) <= EXACTLY * system.distance:
+        return found
+    other = _by_least_violation(system, found)
+    return other if other.is_contradiction else found
 
 
 def contradiction_at(system: ConicSystem, w: np.ndarray) -> Alternative:
@@ -72,6 +91,8 @@ def contradiction_at(system: ConicSystem, w: np.ndarray) -> Alternative:
     best, far = np.zeros(len(w)), 0.0
     for near in _near(system, w):
         excludes = excluded(system, near)
+        if excludes < ASTRONOMICAL * system.distance:
+            excludes = max(excludes, excluded_exactly(system, near))
         if excludes > far:
             best, far = near, excludes
         if far >= ASTRONOMICAL * system.distance:
@@ -108,7 +129,33 @@ def _or_a_point(system: ConicSystem, found: Alternative, w: np.ndarray) -> Alter
     size = float(np.linalg.norm(slope))
     if not size or system.distance / size > FARTHEST * system.distance:
         return found
-    near = system.distance * slope / size**2
+    return _feasible_at(system, found, system.distance * slope / size**2)
+
+
+def _by_least_violation(system: ConicSystem, known: Alternative) -> Alternative:
+    """Return what a second search finds: the least t with Mz + a + te in the cones, for e inside them.
+
+    It does not ask for a point near the origin, and finds some that the first search misses. Its multipliers have
+    eᵀw = 1, so they are better than the others where a contradiction is small.
+    """
+    m, n = system.M.shape
+    inside = sp.csr_array(system.interior[:, None])
+    rows = sp.block_array([[system.M, inside], [None, sp.csr_array([[1.0]])]], format="csr")
+    blocks = [*system.blocks, Block("nonnegative", slice(m, m + 1))]
+    least = max(system.distance, 1e-300)
+    found = search(np.append(np.zeros(n), 1.0), sp.csr_array(rows), np.append(system.a, least), blocks, Budget())
+    if found is None:
+        return known
+    if found.z[-1] > 0:
+        other = contradiction_at(system, found.w[:m])
+        return other if other.excluded > known.excluded else known
+    return _feasible_at(system, known, found.z[:n])
+
+
+def _feasible_at(system: ConicSystem, found: Alternative, near: np.ndarray) -> Alternative:
+    """Return that a point is feasible, if it is: after correcting it, or as it is."""
+    if float(np.linalg.norm(near)) > FARTHEST * system.distance:
+        return found
     for point in (exact(system, near, system.a), near):
         if violation(system, point) <= FEASIBLE * system.distance:
             return Alternative(found.multipliers, found.excluded, point, found.distance)

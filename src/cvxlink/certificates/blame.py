@@ -25,6 +25,8 @@ from ..reductions.cones import Block, unpacked
 from .alternatives import Alternative, alternative
 from .conic_system import ConicSystem
 from .diagnosis import BlamedRow
+from .facial_contradiction import facial_contradiction
+from .merged_points import MergedPoints
 from .ownership import Item, OwnedSystem
 from .search import Budget, dual_cones
 from .search import search as find
@@ -42,10 +44,12 @@ class Search:
     most_solves : float
     until : float
         When to stop, on the clock of :func:`time.perf_counter`.
+    merged : MergedPoints
+        The constraints that merge points.
     """
 
-    def __init__(self, owned: OwnedSystem, most_solves: float, until: float) -> None:
-        self.owned, self.most_solves, self.until = owned, most_solves, until
+    def __init__(self, owned: OwnedSystem, most_solves: float, until: float, merged: MergedPoints) -> None:
+        self.owned, self.most_solves, self.until, self.merged = owned, most_solves, until, merged
         self.solves = 0
         self.undecided: list[Item] = []  # whether these are needed is not known
 
@@ -57,14 +61,24 @@ class Search:
     def alternative(self, kept: np.ndarray) -> Alternative:
         """Return a contradiction among some items, or a point that satisfies them."""
         self.solves += 1
-        return alternative(self.owned.only(kept))
+        if self.merged.contradict(self.owned.items[k] for k in np.flatnonzero(kept)):
+            return Alternative(is_exact=True)
+        system = self.owned.only(kept)
+        found = alternative(system)
+        return found if found.is_contradiction else facial_contradiction(system, found.point) or found
 
-    def multipliers(self, kept: np.ndarray, known: np.ndarray) -> np.ndarray:
+    def multipliers(self, kept: np.ndarray, known: np.ndarray | None) -> np.ndarray | None:
         """Return multipliers of a contradiction among some items, for all rows, or else the known ones."""
-        found = alternative(self.owned.only(kept)) if not kept.all() else None
-        if found is None or not found.is_contradiction:
-            return known
-        whole = np.zeros(len(known))
+        found = alternative(self.owned.only(kept)) if known is None or not kept.all() else None
+        return known if found is None or not found.is_contradiction else self._whole(kept, found)
+
+    def steps(self, kept: np.ndarray) -> np.ndarray | None:
+        """Return the sizes of the multipliers of a contradiction in several steps among some items, for all rows."""
+        found = facial_contradiction(self.owned.only(kept))
+        return None if found is None else self._whole(kept, found)
+
+    def _whole(self, kept: np.ndarray, found: Alternative) -> np.ndarray:
+        whole = np.zeros(len(self.owned.system.a))
         whole[self.owned.rows(kept)] = found.multipliers
         return whole
 
@@ -125,6 +139,10 @@ def multipliers_by_group(owned: OwnedSystem, w: np.ndarray) -> dict[str, list[An
         terms = found.setdefault(item.group, {}) if item.kind is not None else {}
         if item.kind is not None and item.number not in terms:
             terms[item.number] = _in_shape(owned, item, unscaled)
+    if owned.points is not None:  # constraints on other points have no part in it
+        for group, constraints in owned.declaration.constraints.items():
+            for number, term in enumerate(constraints):
+                found.setdefault(group, {}).setdefault(number, np.zeros(term.shape))
     return {group: [parts for _, parts in sorted(terms.items())] for group, terms in found.items()}
 
 
@@ -133,7 +151,8 @@ def _in_shape(owned: OwnedSystem, item: Item, unscaled: np.ndarray) -> Any:
     term, form = item.term, owned.form
     own = semidefinite_variable(term, owned.declaration.variables) if term is not None else None
     if item.kind == "semidefinite" and (term is None or own is not None):
-        return unpacked(unscaled[item.rows], round((8 * len(item.rows) + 1) ** 0.5 - 1) // 2)
+        matrix = unpacked(unscaled[item.rows], round((8 * len(item.rows) + 1) ** 0.5 - 1) // 2)
+        return matrix if owned.points is None else _among_all(owned, owned.points, matrix)
     if term is None:
         rows = form.domains[item.group.removesuffix(" domain")][item.number]
         return unscaled[rows] + 0.0
@@ -146,15 +165,23 @@ def _in_shape(owned: OwnedSystem, item: Item, unscaled: np.ndarray) -> Any:
     return [part.reshape(arg.shape, order="F") for part, arg in zip(parts, args, strict=True)]
 
 
+def _among_all(owned: OwnedSystem, points: np.ndarray, matrix: np.ndarray) -> np.ndarray:
+    """Return a matrix on some points as one on all of them."""
+    (variable,) = owned.declaration.variables.values()
+    whole = np.zeros(variable.shape)
+    whole[np.ix_(points, points)] = matrix
+    return whole
+
+
 def blamed_row(owned: OwnedSystem, item: Item) -> BlamedRow:
     """Return an item as it is shown."""
     return BlamedRow(item.group, owned.words(item), item.number, item.place)
 
 
-def irreducible_items(search: Search, w: np.ndarray) -> tuple[np.ndarray, bool]:
+def irreducible_items(search: Search, w: np.ndarray | None) -> tuple[np.ndarray, bool]:
     """Return a subset of the items, irreducible by groups and then by rows, and whether it is known to be that."""
     owned = search.owned
-    weights = weights_of_items(owned, w)
+    weights = np.ones(len(owned.items)) if w is None else weights_of_items(owned, w)
     kept = np.ones(len(owned.items), dtype=bool)
     support = weights > NEGLIGIBLE * weights.max(initial=0.0)
     if not support.all() and search.alternative(support).is_contradiction:

@@ -41,6 +41,9 @@ class BlamedRow:
 class Relaxation:
     """The least total change of right-hand sides after which there is a feasible point.
 
+    Equations and inequalities are relaxed, in the units in which they are declared. Cones and what variables declare by
+    themselves are relaxed only where there is no feasible point otherwise.
+
     Attributes
     ----------
     rows : tuple of BlamedRow
@@ -54,6 +57,8 @@ class Relaxation:
         By how much this point violates them, according to the declared constraints themselves.
     is_checked : bool
         Whether, with slightly more than these amounts, a feasible point was found anew and satisfies them.
+    is_least : bool
+        Whether no smaller change is enough. It is not where any change is, however small, with values that grow.
     """
 
     rows: tuple[BlamedRow, ...]
@@ -61,6 +66,7 @@ class Relaxation:
     values: dict[str, np.ndarray]
     violation: float
     is_checked: bool
+    is_least: bool = True
 
     @property
     def total(self) -> float:
@@ -147,7 +153,8 @@ class Diagnosis:
             if len(rows) > MOST_LISTED:
                 lines.append(f"  … and {len(rows) - MOST_LISTED} more")
         if self.relaxation is not None:
-            lines.append("The least change that makes it feasible:")
+            change = "The least change" if self.relaxation.is_least else "A change"
+            lines.append(f"{change} of right-hand sides that makes it feasible, {self.relaxation.total:.4g} in total:")
             lines += [f"  {line}" for line in str(self.relaxation).split("\n")]
         for remark in self.remarks:
             lines += wrap(remark, WIDTH)

@@ -69,10 +69,16 @@ def facial_contradiction(system: ConicSystem, point: np.ndarray | None = None) -
         if found.is_contradiction and _is_plain(system, found):
             assert found.multipliers is not None
             last = abs(back.T @ found.multipliers)
-            return replace(found, multipliers=total + last / last.max())
+            return replace(found, multipliers=total + last / last.max(), is_facial=True)
         if found.point is not None and misses(system, found.point, system.a, POINTS) is not None:
             return None
     return None
+
+
+def has_no_interior(system: ConicSystem) -> bool:
+    """Whether it is proven, without any rounding, that no point is strictly inside the cones."""
+    w = _exposing(system)
+    return w is not None and bool(system.interior @ w > 0)
 
 
 def _is_plain(system: ConicSystem, found: Alternative) -> bool:

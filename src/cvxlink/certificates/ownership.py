@@ -50,6 +50,7 @@ class OwnedSystem:
     declaration: Declaration
     form: StandardForm
     system: ConicSystem
+    points: np.ndarray | None = None  # of the semidefinite matrix, if these are not all of them
 
     @classmethod
     def of(cls, declaration: Declaration, most: int) -> OwnedSystem:
@@ -179,8 +180,9 @@ def _items(declaration: Declaration, form: StandardForm) -> Iterator[Item]:
                     taken.add(rows.start)
                     yield Item(group, number, term, 0, np.arange(rows.start, rows.stop), "semidefinite")
                 continue
-            rows_of = np.unique(form.owners[term.id].rows)
-            yield from _items_of(group, number, term, rows_of, kinds, starts)
+            rows_of, first = np.unique(form.owners[term.id].rows, return_index=True)
+            places = form.owners[term.id].columns[first]
+            yield from _items_of(group, number, term, rows_of, kinds, starts, places)
     for name, parts in form.domains.items():
         for number, part in enumerate(parts):
             if part.start not in taken:
@@ -189,16 +191,23 @@ def _items(declaration: Declaration, form: StandardForm) -> Iterator[Item]:
 
 
 def _items_of(
-    group: str, number: int, term: Any, rows: np.ndarray, kinds: list[str], starts: np.ndarray
+    group: str,
+    number: int,
+    term: Any,
+    rows: np.ndarray,
+    kinds: list[str],
+    starts: np.ndarray,
+    places: np.ndarray | None = None,
 ) -> Iterator[Item]:
-    """Yield the items of one constraint: its rows if it is linear, otherwise its cones."""
+    """Yield the items of one constraint: its rows if it is linear, of which some may be missing, else its cones."""
     if not len(rows):
         return
     cone = np.searchsorted(starts, rows, side="right") - 1
     kind = kinds[cone[0]]
     parts = rows[:, None] if kind in LINEAR else np.split(rows, np.flatnonzero(np.diff(cone)) + 1)
     for place, part in enumerate(parts):
-        yield Item(group, number, term, place, part, kind)
+        own = int(places[place]) if places is not None and kind in LINEAR else place
+        yield Item(group, number, term, own, part, kind)
 
 
 def _units(blocks: tuple[Block, ...], count: int) -> np.ndarray:

@@ -55,6 +55,12 @@ class PlainContradiction:
     gap: float
     are_equations: bool
 
+    @property
+    def heaviest(self) -> BlamedRow:
+        """A row with the largest weight, where the least change removes the contradiction; of several, the last."""
+        k = max(range(len(self.rows)), key=lambda k: (abs(round(self.weights[k], 9)), k))
+        return self.rows[k]
+
     def __str__(self) -> str:
         shown = "; ".join(f"{row.words} ({row.group!r})" for row in self.rows[:MOST_NAMED])
         more = f"; … ({len(self.rows)} rows)" if len(self.rows) > MOST_NAMED else ""
@@ -212,6 +218,7 @@ def _told(program: Program, rows: AffineRows, y: np.ndarray) -> PlainContradicti
         row = sp.coo_array(rows.A[[int(r)]])
         affine = row.col, row.data, -float(rows.b[r])
         words = in_words(term, within, declaration, affine, bool(rows.is_equation[r]))
-        blamed.append(BlamedRow(group, words, 0, place))
+        number = next((k for k, own in enumerate(declaration.constraints.get(group, ())) if own is term), 0)
+        blamed.append(BlamedRow(group, words, number, within))
     gap = float(rows.b[own] @ y[own])
     return PlainContradiction(tuple(blamed), tuple(y[own].tolist()), gap, bool(rows.is_equation[own].all()))

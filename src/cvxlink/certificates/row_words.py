@@ -9,6 +9,7 @@ import cvxpy as cp
 import numpy as np
 
 from ..model.declared import Declaration
+from ..numerics.digits import shown
 
 # More terms than this are counted, not written out.
 MOST_TERMS = 6
@@ -54,13 +55,10 @@ def linear_row(
     if parts and all(factor < 0 for factor, _ in parts):
         parts, side = [(-factor, entry) for factor, entry in parts], -side
         sense = "==" if is_equation else ">="
-    if parts and len({abs(factor) for factor, _ in parts}) == 1:  # 0.5 x + 0.5 y <= 1 says the same as x + y <= 2
-        by = abs(parts[0][0])
-        parts, side = [(factor / by, entry) for factor, entry in parts], side / by
-    shown = parts if len(parts) <= MOST_TERMS else parts[: MOST_TERMS // 2]
-    text = " ".join(_signed(factor, entry) for factor, entry in shown) or "0"
-    more = f" + … ({len(parts)} terms)" if len(shown) < len(parts) else ""
-    return f"{text.removeprefix('+ ')}{more} {sense} {side + 0.0:.6g}"
+    listed = parts if len(parts) <= MOST_TERMS else parts[: MOST_TERMS // 2]
+    text = " ".join(_signed(factor, entry) for factor, entry in listed) or "0"
+    more = f" + … ({len(parts)} terms)" if len(listed) < len(parts) else ""
+    return f"{text.removeprefix('+ ')}{more} {sense} {shown(side)}"
 
 
 def _signed(factor: float, entry: str) -> str:

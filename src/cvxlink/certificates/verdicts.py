@@ -31,6 +31,7 @@ from ..reductions import Contraction
 from ..reductions.standard_form import StandardForm
 from .alternatives import alternative, contradiction_at
 from .blame import blamed_row, shares, weights_of_items
+from .components import systems_of
 from .conic_system import INACTIVE, ConicSystem
 from .diagnosis import largest
 from .facial_contradiction import facial_contradiction
@@ -42,6 +43,7 @@ from .row_words import entry_of
 LARGEST = 5000
 # A message lists this many rows, and entries of variables, at most.
 MOST_NAMED = 4
+IN_STEPS = "proven: the constraints leave no room, and what they leave contradicts itself"
 
 
 class Hint(NamedTuple):
@@ -59,7 +61,7 @@ def proven_verdict(declaration: Declaration, claimed: Status, hint: Hint | None 
     hint = hint or Hint()
     try:
         proofs = {
-            Status.INFEASIBLE: lambda: _contradiction(OwnedSystem.of(declaration, LARGEST), hint.multipliers),
+            Status.INFEASIBLE: lambda: _first_contradiction(declaration, hint.multipliers),
             Status.UNBOUNDED: lambda: _unlimited(declaration, hint.direction),
         }
         return _first_proven(proofs, claimed)
@@ -75,6 +77,13 @@ def _first_proven(proofs: dict[Status, Callable[[], str | None]], claimed: Statu
     return None
 
 
+def _first_contradiction(declaration: Declaration, hint: np.ndarray | None) -> str | None:
+    """Return a checked contradiction of a declaration, or of a part of it, in words, or None."""
+    parts = systems_of(declaration, LARGEST)
+    found = (_contradiction(part, hint if len(parts) == 1 else None) for part in parts)
+    return next((words for words in found if words is not None), None)
+
+
 def _contradiction(owned: OwnedSystem, hint: np.ndarray | None) -> str | None:
     """Return a checked contradiction in words, or None."""
     found = None
@@ -87,7 +96,7 @@ def _contradiction(owned: OwnedSystem, hint: np.ndarray | None) -> str | None:
         in_steps = facial_contradiction(owned.system, found.point)
         if in_steps is None:
             return None
-        found, words = in_steps, "proven: the constraints leave no room, and what they leave contradicts itself"
+        found, words = in_steps, IN_STEPS
     assert found.multipliers is not None
     weights = weights_of_items(owned, found.multipliers)
     who = ", ".join(f"{name!r} {share:.0%}" for name, share in largest(shares(owned, found.multipliers)))

@@ -8,6 +8,8 @@ from typing import Any
 
 import cvxpy as cp
 import numpy as np
+from cvxpy.atoms.atom import Atom
+from cvxpy.expressions.leaf import Leaf
 from scipy.sparse import issparse
 
 from ..errors import InvalidInput
@@ -109,7 +111,16 @@ def domains_of(declaration: Declaration) -> dict[int, list[Any]]:
 
 
 def _domain(part: Any) -> list[Any]:
-    return [limit for inside in part.args for limit in inside.domain]
+    return [limit for inside in part.args if isinstance(inside, cp.Expression) for limit in _of_functions(inside)]
+
+
+def _of_functions(expression: Any) -> list[Any]:
+    """Return where the functions in an expression are defined; what its variables declare is another matter."""
+    if isinstance(expression, Leaf):
+        return []
+    if not isinstance(expression, Atom):
+        return list(expression.domain)
+    return [*expression._domain(), *(limit for inside in expression.args for limit in _of_functions(inside))]
 
 
 def holds_exactly(term: Any) -> bool:

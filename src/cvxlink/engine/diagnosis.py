@@ -49,7 +49,20 @@ def _with_plain(found: Diagnosis, plain: PlainContradiction) -> Diagnosis:
     blamed: dict[str, tuple[BlamedRow, ...]] = {}
     for row in plain.rows:
         blamed[row.group] = (*blamed.get(row.group, ()), row)
-    return replace(found, verdict="infeasible", is_proven=True, proof=proof, blamed=blamed, is_irreducible=True)
+    # The largest weight is 1, so changes u remove this contradiction only if Σ|w|u ≥ gap, where Σ|w|u ≤ Σu.
+    least = (
+        f"At least {abs(plain.gap):.4g} in total must change to remove this contradiction: for instance "
+        f"{plain.heaviest.words} by {abs(plain.gap):.4g}."
+    )
+    return replace(
+        found,
+        verdict="infeasible",
+        is_proven=True,
+        proof=proof,
+        blamed=blamed,
+        is_irreducible=True,
+        remarks=(*found.remarks, least),
+    )
 
 
 def _with_what_is_known(found: Diagnosis, problem: Formulation) -> Diagnosis:

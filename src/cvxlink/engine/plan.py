@@ -26,6 +26,7 @@ from ..solvers.catalogue import choose_solver, require_cones, require_solver
 from ..solvers.interior_point import InteriorPoint
 from ..solvers.low_rank import LowRank
 from ..solvers.route import Route
+from .contradictions import with_rows_named
 from .formulation import Formulation, checked_program
 from .interior import missing_interior
 from .options import Options
@@ -147,6 +148,15 @@ def all_routes(problem: Formulation) -> tuple[str, ...]:
 
 def make_plan(problem: Formulation, options: Options) -> Plan:
     """Decide how to solve a problem; nothing is solved yet."""
+    try:
+        return _planned(problem, options)
+    except InfeasibleProblem as contradiction:
+        if not problem.convex:
+            raise
+        raise with_rows_named(contradiction, checked_program(problem)) from contradiction
+
+
+def _planned(problem: Formulation, options: Options) -> Plan:
     solver, form, route = options.solver, options.form, options.route
     if route is not None and (solver is not None or form is not None):
         raise InvalidInput("a route needs no solver or form; give either a route, or a solver and a form", "route")

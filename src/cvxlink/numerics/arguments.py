@@ -24,15 +24,6 @@ def shown(value: Any, most: int = 80) -> str:
     return text if len(text) <= most else f"{text[:most]}…"
 
 
-def told_apart(one: float, other: float) -> tuple[str, str]:
-    """Return two different numbers with as many digits as it takes to see that they differ."""
-    for digits in range(6, 18):
-        texts = f"{one:.{digits}g}", f"{other:.{digits}g}"
-        if texts[0] != texts[1]:
-            break
-    return texts
-
-
 def as_choice(value: Any, name: str, choices: Collection[str]) -> str:
     """Return one of some words."""
     if not isinstance(value, str) or value not in choices:

@@ -24,7 +24,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from ..errors import InfeasibleProblem
-from ..numerics.arguments import told_apart
+from ..numerics.digits import shown, shown_apart
 from .row_systems import CONTRADICTION, Limits, NullVector, RowSystem, quantum
 
 # Products of integers below 2^26 are exact in floating point.
@@ -54,7 +54,7 @@ def _tight_entries(system: RowSystem) -> Iterator[NullVector]:
         if value < -CONTRADICTION:
             raise InfeasibleProblem(
                 f"{system.named(row)} requires the diagonal entry {system.place(i, i)} of a semidefinite matrix to be "
-                f"at most {value:g}"
+                f"at most {shown(value)}"
             )
         if value == 0:
             yield NullVector((i,), (1.0,), (row,), (-1 / float(upper.weights[k]),))
@@ -76,11 +76,11 @@ def _tight_pairs(system: RowSystem, bounds: Limits, sign: float) -> Iterator[Nul
         for k in np.flatnonzero(square > most * (1 + CONTRADICTION) + 1e-12)[:1].tolist():
             p, a, b = known[k], int(ii[known[k]]), int(jj[known[k]])
             value, rows = sign * float(bounds.values[p]), (int(bounds.rows[p]), int(upper.rows[a]), int(upper.rows[b]))
-            size, highest = told_apart(abs(value), float(np.sqrt(most[k])))
-            required = f"-{size}" if value < 0 else size
+            wanted, allowed = shown_apart(value, float(np.copysign(np.sqrt(most[k]), value)))
             raise InfeasibleProblem(
-                f"entry {system.place(int(i[p]), int(j[p]))} is required to be {required}, but the diagonal entries "
-                f"{first[k]:g} and {second[k]:g} of a semidefinite matrix allow at most {highest} "
+                f"entry {system.place(int(i[p]), int(j[p]))} is required to be {wanted}, but the diagonal entries "
+                f"{shown(first[k])} and {shown(second[k])} of a semidefinite matrix allow at "
+                f"{'most' if value > 0 else 'least'} {allowed} "
                 f"({', '.join(dict.fromkeys(map(system.named, rows)))})"
             )
         near = known[(most > 0) & (abs(square - most) <= 1e-9 * most)]
@@ -130,7 +130,9 @@ def _of_tight_row(system: RowSystem, r: int, sign: float) -> Iterator[NullVector
     u = sign * u
     if system.b[r] != 0:
         if sign * system.b[r] < -CONTRADICTION * u.max() and (_dominates(i, j, u) or _as_square(i, j, u) is not None):
-            raise InfeasibleProblem(f"{system.named(r)} requires a sum of squared lengths to be {sign * system.b[r]:g}")
+            raise InfeasibleProblem(
+                f"{system.named(r)} requires a sum of squared lengths to be {shown(sign * system.b[r])}"
+            )
         return
     excess = _dominates(i, j, u)
     rows, multiples = (r,), (-sign / float(u.max()),)

@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..errors import InfeasibleProblem
+from ..numerics.digits import shown_apart
 
 # Right-hand sides that contradict one another by less may do so by rounding; a solver is asked.
 CONTRADICTION = 1e-9
@@ -141,6 +142,7 @@ def _raise_both(system: RowSystem, key: int, upper: Limits, k: int, lower: Limit
     i, j = divmod(key, system.n)
     rows, values = (int(upper.rows[k]), int(lower.rows[m])), (float(upper.values[k]), -float(lower.values[m]))
     fixed = not system.is_inequality[list(rows)].any()
-    words = f"both {values[0]:g} and {values[1]:g}" if fixed else f"at most {values[0]:g} and at least {values[1]:g}"
+    most, least = shown_apart(*values)
+    words = f"both {most} and {least}" if fixed else f"at most {most} and at least {least}"
     where = " and ".join(dict.fromkeys(map(system.named, rows)))
     raise InfeasibleProblem(f"entry {system.place(i, j)} is required to be {words} ({where})")

@@ -14,6 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..errors import InfeasibleProblem
+from ..numerics.digits import shown, shown_apart
 from ..programs.linear_sdp import Rows
 from .row_systems import CONTRADICTION
 
@@ -66,7 +67,7 @@ def rows_on_face(groups: Sequence[Rows], A: sp.csr_array, n: int, named: Callabl
     empty = counts == 0
     for r in np.flatnonzero(empty & np.where(inequality, b < -CONTRADICTION, abs(b) > CONTRADICTION))[:1].tolist():
         sense = "<=" if inequality[r] else "=="
-        raise InfeasibleProblem(f"{named(r)} becomes 0 {sense} {b[r]:g} for the points that the constraints merge")
+        raise InfeasibleProblem(f"{named(r)} becomes 0 {sense} {shown(b[r])} for the points that the constraints merge")
     total = np.bincount(row, abs(A.data), m)
     total[empty] = 1.0
     sign = np.ones(m)
@@ -180,7 +181,8 @@ def _compare(side: np.ndarray, equation: np.ndarray, first: np.ndarray, named: C
 def _refuse(wrong: np.ndarray, side: np.ndarray, other: np.ndarray, named: Callable[[int], str]) -> None:
     for r in np.flatnonzero(wrong)[:1].tolist():
         s = int(other[r])
+        known, wanted = shown_apart(float(side[s]), float(side[r]))
         raise InfeasibleProblem(
             f"{named(r)} contradicts {named(s)}: after merging points, the same quantity is required to be "
-            f"{side[s]:g} and {side[r]:g}"
+            f"{known} and {wanted}"
         )
