@@ -220,3 +220,17 @@ def test_it_prints_what_matters():
     text = str(Kernel(cl.Links(3, must=[(0, 1)]), low=lambda K: K[0, 1] <= 0).why_infeasible())
     assert text.startswith("Infeasible: proven") and "Each of these is needed" in text
     assert "relax" in text and "by 1 " in text and max(map(len, text.split("\n"))) <= 100
+
+
+def test_a_problem_without_any_unknowns_is_feasible():
+    nothing = cp.Variable(0, name="u")
+    assert cl.wrap(cp.Problem(cp.Minimize(cp.sum(nothing)))).why_infeasible().verdict == "feasible"
+
+
+@pytest.mark.parametrize("side", [5.0, 1.0, 0.5])
+def test_a_row_that_others_contradict_without_is_not_needed(side):
+    """‖x‖ ≤ 1 and x₀ + x₁ + x₂ ≥ 3 contradict each other, because a sum is at most √3 ‖x‖; x₀ plays no part."""
+    x = cp.Variable(3, name="x")
+    found = cl.wrap(cp.Problem(cp.Minimize(0), [cp.norm(x) <= 1, cp.sum(x) >= 3, x[0] <= side])).why_infeasible()
+    assert found.is_irreducible and not found.remarks and set(found.blamed) == {"constraints[0]", "constraints[1]"}
+    assert abs(found.relaxation.total - (np.sqrt(3) - 1)) < 1e-5 or side < 1
