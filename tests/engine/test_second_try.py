@@ -14,7 +14,10 @@ from helpers.programs import Program, kernel
 
 def on_sphere(more=lambda K: {}):
     """Return unit vectors with a price for being near to one another."""
-    near = lambda K: cp.sum(cp.pos(K - 0.2)) + cp.sum_squares(K[0])
+
+    def near(K):
+        return cp.sum(cp.pos(K - 0.2)) + cp.sum_squares(K[0])
+
     return Program(kernel, near, lambda K: {"unit": cp.diag(K) == 1, **more(K), "psd": K >> 0})
 
 
