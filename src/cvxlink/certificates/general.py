@@ -34,6 +34,7 @@ from ..numerics.rounding import gamma
 from ..reductions.cones import Block, triangle, unpacked
 from ..reductions.standard_form import StandardForm
 from .intervals import Intervals, intervals_of
+from .log_det import log_det_bound
 from .multipliers import multipliers_of_rows, polished, split_multipliers, worth_of_violations
 from .search import Budget, dual_cones, search
 from .sublevel import strictly_inside
@@ -91,6 +92,9 @@ def general_bound(
     if not np.isfinite(value):
         raise ReductionRefused("the objective is not finite at the answer")
     answer = sign * value
+    by_conjugate = _by_conjugate(declaration, form, duals, answer, sign, violations, budget)
+    if by_conjugate is not None:
+        return by_conjugate
     worst = answer + WORSE * (1 + abs(answer))
     limits = intervals_of(form, worst)
     is_small = len(form.a) <= SMALL or budget.is_unlimited
@@ -138,6 +142,28 @@ def general_bound(
     if budget.is_spent and not found.is_good:
         found.remark = "; the search for a better one was stopped after its time, certify='full' goes on"
     return _worded(form, found, sign, size, worst, worth)
+
+
+def _by_conjugate(
+    declaration: Declaration,
+    form: StandardForm,
+    duals: Mapping[str, Any],
+    answer: float,
+    sign: float,
+    violations: Mapping[str, float],
+    budget: Budget,
+) -> Bound | None:
+    """Return a bound from the conjugate of log det, if there is one and it is good."""
+    try:
+        total, rounding = log_det_bound(declaration, duals, sign)
+        worth = worth_of_violations(declaration, duals, violations)
+    except ReductionRefused:
+        return None
+    unit = min(1.0, float(abs(form.cost).max(initial=0.0)) or 1.0)
+    if not abs(answer - total) + rounding <= ENOUGH * budget.accuracy * (unit + abs(answer)):
+        return None
+    basis = "Lagrange bound, from the multipliers and the conjugate of log det"
+    return Bound(sign * (total - rounding), basis, worth, unit, rounding)
 
 
 def _worded(

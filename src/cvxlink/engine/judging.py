@@ -16,7 +16,7 @@ from ..programs.base import Program
 from ..programs.declared import SpecialProgram
 from ..programs.status import DEFAULT_ACCURACY, Status
 from ..reductions import Negation
-from ..solvers.direct import LARGEST as LARGEST_DIRECT
+from ..reductions.standard_form import StandardForm
 from ..solvers.route import Attempt
 from .formulation import Formulation, checked_program
 from .solution import Solution
@@ -25,6 +25,8 @@ from .solution import Solution
 HOPELESS = 0.5
 # An answer with a larger relative gap is looked at once more.
 DOUBTFUL = 1e-3
+# Programs with more unknowns or rows are not looked at again: it would take longer than solving them.
+LARGEST_LOOKED_AT = 1000
 # Outcomes without a point; a dual that is infeasible leaves open which of the other two it is.
 VERDICTS = (Status.INFEASIBLE, Status.UNBOUNDED, Status.UNPROVEN)
 
@@ -105,7 +107,12 @@ def second_look(
     problem: Formulation, status: Status, reason: str, certificate: Certificate | None
 ) -> tuple[Status, str]:
     """Return a proven verdict on a program of which a solver found no good answer, or else what was known."""
-    if checked_program(problem).sizes.unknowns > LARGEST_DIRECT:
+    program = checked_program(problem)
+    try:
+        if isinstance(program, SpecialProgram) or not program.convex:
+            return status, reason
+        StandardForm.of(program.declaration, LARGEST_LOOKED_AT)
+    except ReductionRefused:
         return status, reason
     is_off = certificate is None or certificate.largest_violation > DEFAULT_ACCURACY
     verdict, words = _verdict(problem, Status.INFEASIBLE if is_off else Status.UNBOUNDED, reason, Hint())
