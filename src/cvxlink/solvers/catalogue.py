@@ -422,6 +422,6 @@ def choose_solver(program: Program) -> tuple[str, str]:
             "SCS",
             f"a dense block of order {order} and few rows, for which a first-order method needs few iterations",
         )
-    if order <= DENSE_VARIABLE:
+    if max(sizes.psd, default=0) <= DENSE_VARIABLE and order <= DENSE_LIMIT:
         return "CLARABEL", "accurate, and fast at this size"
     return "SCS", f"a dense semidefinite block of order {order} would be slow for an interior-point code"
