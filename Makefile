@@ -9,8 +9,8 @@ READY  := $(VENV)/.ready
 help:
 	@echo "make demo       Iris with 18 links: PCP on every installed solver, a table and a picture"
 	@echo "make solvers    install the command-line solvers CSDP, SDPA and DSDP, from Debian's packages"
-	@echo "make test       run all tests, on all cores (about four minutes on two)"
-	@echo "make test-fast  run the tests that are not slow (about a minute)"
+	@echo "make test       run all tests, on all cores (about nine minutes on two)"
+	@echo "make test-fast  run the tests that are not slow (about three minutes)"
 	@echo "make attack     random programs, files, calls and faults against every promise (hours; SEED=, OUT=, JOBS=, CASES=)"
 	@echo "make lint       check the sources: ruff, mypy and the rules of imports"
 	@echo "make format     let ruff rewrite the sources"

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -58,7 +59,6 @@ class Faces:
     ways: np.ndarray  # orthonormal columns
     T: sp.csr_array  # from the rows of the form to those of the faces, equations first
     blocks: tuple[Block, ...]  # the cones of the others
-    unit: float  # the size of the answer, and of what may be rounded
     y: np.ndarray | None = None
     is_smaller: bool = False  # whether they are not the whole cones
     is_curved: bool = False  # whether cones other than inequalities have faces
@@ -66,12 +66,12 @@ class Faces:
 
     @classmethod
     def of(
-        cls, form: StandardForm, equations: sp.csr_array, T: sp.csr_array, blocks: tuple[Block, ...], unit: float
+        cls, form: StandardForm, equations: sp.csr_array, T: sp.csr_array, blocks: tuple[Block, ...]
     ) -> Faces | None:
         """Solve equations between rows, or return None if they contradict one another."""
         sizes = abs(equations) @ (abs(form.M) @ np.ones(form.M.shape[1]))
         solved = _solved(sp.csr_array(equations @ form.M), -(equations @ form.a), sizes)
-        faces = cls(form, *solved, sp.csr_array(sp.vstack([equations, T], format="csr")), blocks, unit)
+        faces = cls(form, *solved, sp.csr_array(sp.vstack([equations, T], format="csr")), blocks)
         return faces if faces.meets_equations(faces.origin) else None
 
     @property
@@ -92,15 +92,33 @@ class Faces:
         """Whether the equations hold up to rounding."""
         form, T = self.form, abs(self.T[: self.n_equations])
         reached = self.T[: self.n_equations] @ (form.M @ z + form.a)
-        largest = max(float(abs(z).max(initial=0.0)), self.unit)
+        # Unknowns that equations connect are mixed, so each is rounded like the largest of them.
+        largest = np.maximum(largest_connected(z, self._connected), LEAST_UNIT)
         sizes = T @ (abs(form.M) @ (abs(z) + largest) + abs(form.a))
         return bool((abs(reached) <= EXACTLY * sizes).all())
+
+    @cached_property
+    def _connected(self) -> np.ndarray:
+        return connected_unknowns(sp.csr_array(self.T[: self.n_equations] @ self.form.M))
 
     def holds(self, y: np.ndarray) -> bool:
         """Whether a point is in all cones, and meets the equations."""
         z = self.at(y)
         s = self.T[self.n_equations :] @ (self.form.M @ z + self.form.a)
         return all(outside(block, s[block.rows]) <= 0 for block in self.blocks) and self.meets_equations(z)
+
+
+def connected_unknowns(E: sp.csr_array) -> np.ndarray:
+    """Return a number for each unknown, the same for those that equations connect."""
+    graph = sp.block_array([[None, E.T], [E, None]]) if E.nnz else sp.csr_array((E.shape[1], E.shape[1]))
+    return connected_components(graph, directed=False)[1][: E.shape[1]]
+
+
+def largest_connected(z: np.ndarray, connected: np.ndarray) -> np.ndarray:
+    """Return the largest of the unknowns that equations connect with each."""
+    largest = np.zeros(int(connected.max(initial=-1)) + 1)
+    np.maximum.at(largest, connected, abs(z))
+    return largest[connected]
 
 
 def _solved(E: sp.csr_array, right: np.ndarray, terms: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -172,8 +190,7 @@ def faces_of(
     free = np.flatnonzero(form.is_free)
     kept = [block for block in form.blocks if block.kind != "zero"]
     rows = np.concatenate([np.arange(b.rows.start, b.rows.stop) for b in kept] or [np.zeros(0, dtype=int)])
-    unit = max(float(abs(z).max(initial=0.0)), LEAST_UNIT)
-    faces = Faces.of(form, sp.csr_array(every[free]), sp.csr_array(every[rows]), _renumbered(kept), unit)
+    faces = Faces.of(form, sp.csr_array(every[free]), sp.csr_array(every[rows]), _renumbered(kept))
     for number in range(MOST_ROUNDS):
         if faces is None:
             return None
@@ -260,7 +277,7 @@ def _smaller(faces: Faces, found: _Found) -> Faces | None:
     more = sp.csr_array(sp.vstack(equations, format="csr") @ faces.T)
     left = sp.vstack(rows, format="csr") @ faces.T if rows else sp.csr_array((0, faces.T.shape[1]))
     together = sp.csr_array(sp.vstack([known, more], format="csr"))
-    smaller = Faces.of(faces.form, together, sp.csr_array(left), _renumbered(blocks), faces.unit)
+    smaller = Faces.of(faces.form, together, sp.csr_array(left), _renumbered(blocks))
     return None if smaller is None else replace(smaller, is_smaller=True, is_curved=is_curved)
 
 

@@ -27,7 +27,15 @@ from ..programs.declared import semidefinite_variable
 from ..reductions.cones import Block, triangle
 from ..reductions.standard_form import StandardForm
 from .evaluation import value_of
-from .faces_by_search import Faces, best_point, faces_of, has_small_faces, scales_of
+from .faces_by_search import (
+    Faces,
+    best_point,
+    connected_unknowns,
+    faces_of,
+    has_small_faces,
+    largest_connected,
+    scales_of,
+)
 from .search import TOLERANCE, Attained, Budget, Found, search
 from .violations import domains_of, holds_exactly, violation_of
 
@@ -209,6 +217,7 @@ class _Checker:
         n_declared = max((columns.stop for columns in form.columns.values()), default=0)
         self.own = np.diff(sp.csr_array(form.M[:, n_declared:]).indptr) == 0
         self.exactly = form.is_free.copy()
+        self.connected = connected_unknowns(form.M[np.flatnonzero(self.exactly)])
         self.is_row = np.zeros(len(form.a), dtype=bool)
         for block in (*form.parts("zero"), *form.parts("nonnegative")):
             self.is_row[block.rows] = True
@@ -219,6 +228,7 @@ class _Checker:
     def count_as_equations(self, tight: np.ndarray) -> None:
         """Let some inequalities hold up to rounding only, as equations do."""
         self.exactly[tight] = True
+        self.connected = connected_unknowns(self.form.M[np.flatnonzero(self.exactly)])
 
     def _is_rows(self, term: Any) -> bool:
         """Whether a constraint is made of rows that are checked as such, or is checked on its face."""
@@ -231,7 +241,7 @@ class _Checker:
         form = self.form
         reached = np.asarray(form.M @ z + form.a)
         rows = self.own & self.is_row
-        allowed = _rounding(self.sizes, z, form.a)
+        allowed = _rounding(self.sizes, z, form.a, self.connected)
         if np.any(abs(reached) > allowed, where=rows & self.exactly) or np.any(reached < 0, where=rows & ~self.exactly):
             return False
         for block in (*form.matrices.values(), *form.replaced.values()):
@@ -293,19 +303,21 @@ def _onto(form: StandardForm, rows: np.ndarray, z: np.ndarray) -> np.ndarray | N
     if not len(rows):
         return z
     E, a = sp.csr_array(form.M[rows]), form.a[rows]
-    sizes = abs(E)
+    sizes, connected = abs(E), connected_unknowns(E)
     for _ in range(4):  # each pass removes most of the rounding of the one before
         off = E @ z + a
-        if bool((abs(off) <= _rounding(sizes, z, a)).all()):
+        if bool((abs(off) <= _rounding(sizes, z, a, connected)).all()):
             return z
         z = z - least_norm_solution(E, off)
     return None
 
 
-def _rounding(sizes: sp.csr_array, z: np.ndarray, a: np.ndarray) -> np.ndarray:
-    """Return how exactly equations can hold: their terms are rounded, and so is the point that solves them."""
-    lengths = np.asarray(sizes.sum(axis=1)).ravel()
-    return EXACTLY * (sizes @ abs(z) + abs(a) + 0.1 * lengths * float(abs(z).max(initial=0.0)))
+def _rounding(sizes: sp.csr_array, z: np.ndarray, a: np.ndarray, connected: np.ndarray) -> np.ndarray:
+    """Return how exactly equations can hold: their terms are rounded, and so is the point that solves them.
+
+    Unknowns that equations connect are rounded like the largest of them; what is large elsewhere does not matter.
+    """
+    return EXACTLY * (sizes @ (abs(z) + 0.1 * largest_connected(z, connected)) + abs(a))
 
 
 def _inner_point(form: StandardForm, z: np.ndarray, budget: Budget) -> tuple[np.ndarray | None, np.ndarray]:

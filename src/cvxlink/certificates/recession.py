@@ -42,6 +42,10 @@ NOWHERE = 1e-6
 # What grows along a direction whose largest entry is 1 must grow this fast: the objective may rise by what rounding
 # hides. When it is made exact, a share of the direction must be kept.
 GROWS, KEPT = 1e-3, 0.5
+# Rows are dependent up to this share; a slope must be so many times what rounding in nearly dependent rows can hide.
+DEPENDENT, SAFELY = 1e-15, 100.0
+# Larger systems are not decomposed.
+LARGEST_DECOMPOSED = 4_000_000
 # The tolerances of a second search.
 ROUGHLY = 1e-7
 # A curve has at most so many directions.
@@ -131,9 +135,28 @@ def _checked(level: ConicSystem, d: np.ndarray) -> Ray | None:
     for near in _exact_directions(level, d / size):
         slope = float(level.cost @ near)
         off = misses(level, near, level.a, RAYS)
-        if off is not None and slope < -max(FALLS, HIDDEN * off) * float(abs(level.cost) @ abs(near)):
+        is_steep = slope < -max(FALLS, HIDDEN * (off or 0.0)) * float(abs(level.cost) @ abs(near))
+        if off is not None and is_steep and not _is_hidden(level, near, slope):
             return Ray(near, slope, max(off, UNIT))
     return None
+
+
+def _is_hidden(level: ConicSystem, d: np.ndarray, slope: float) -> bool:
+    """Whether a direction that meets all rows exactly, and is as near as rounding allows, may have no slope.
+
+    Rows that are nearly parallel fix an unknown by their small difference. A rounding error of ε in them moves the
+    directions that meet them by ε/σ, with σ the least singular value of the rows.
+    """
+    active = sp.csr_array(_active_rows(level, level.M @ d) @ level.M)
+    used = np.unique(active.indices[active.data != 0])
+    rows = active[:, used]
+    if not rows.nnz or rows.shape[0] * len(used) > LARGEST_DECOMPOSED:
+        return False
+    lengths = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel())
+    values = np.linalg.svd(rows.toarray()[lengths > 0] / lengths[lengths > 0, None], compute_uv=False)
+    least = float(values[values > DEPENDENT * values[0]].min())
+    moved = UNIT * np.sqrt(len(used)) * float(np.linalg.norm(d)) / least
+    return -slope <= SAFELY * moved * float(np.linalg.norm(level.cost))
 
 
 def _level_direction(level: ConicSystem) -> np.ndarray | None:

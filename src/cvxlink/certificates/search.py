@@ -12,7 +12,7 @@ import scipy.sparse as sp
 import scs
 
 from ..programs.status import DEFAULT_ACCURACY
-from ..reductions.cones import KINDS, Block, clarabel_cones
+from ..reductions.cones import KINDS, Block, clarabel_cones, solved_by_clarabel
 
 TOLERANCE = 1e-11
 # With such a tolerance, and semidefinite blocks of a larger order, a first-order method takes less time. Its own
@@ -100,7 +100,9 @@ def search(
     # Scaled costs: the tolerances are absolute.
     unit = float(abs(cost).max(initial=0.0)) or 1.0
     cones = clarabel_cones(blocks)
-    solution = clarabel.DefaultSolver(P / unit, cost / unit, sp.csc_matrix(-M), a, cones, settings).solve()
+    solution = solved_by_clarabel(P / unit, cost / unit, sp.csc_matrix(-M), a, cones, settings)
+    if solution is None:
+        return None
     z, w = np.asarray(solution.x), unit * np.asarray(solution.z)
     if solution.status not in ANSWERS or not (np.isfinite(z).all() and np.isfinite(w).all()):
         return None

@@ -15,7 +15,7 @@ from ..certificates import Certificate, best_answer, certify_program
 from ..programs.base import Program
 
 # Finding a better answer may take this many seconds, if there is no proof for the one that was found.
-LEAST_SECONDS = 10.0
+LEAST_SECONDS = 4.0
 WORDS = "its answer was replaced by a more accurate one, which was computed for the certificate"
 
 

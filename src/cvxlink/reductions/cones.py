@@ -51,6 +51,21 @@ def clarabel_cones(blocks: Sequence[Block]) -> list[Any]:
     return cones
 
 
+def solved_by_clarabel(P: Any, cost: np.ndarray, A: Any, b: np.ndarray, cones: list[Any], settings: Any) -> Any:
+    """Return what Clarabel returns, or None if it panics; such an error is no ``Exception``."""
+    try:
+        return clarabel.DefaultSolver(P, cost, A, b, cones, settings).solve()
+    except BaseException as error:
+        if not is_panic(error):
+            raise
+        return None
+
+
+def is_panic(error: BaseException) -> bool:
+    """Whether an error is that of a solver written in Rust which gives up on its own numbers."""
+    return type(error).__name__ == "PanicException"
+
+
 def packed(matrix: np.ndarray) -> np.ndarray:
     """Return the upper triangle of a symmetric matrix by columns, entries off the diagonal times √2."""
     i, j = triangle(len(matrix))

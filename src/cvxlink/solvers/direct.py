@@ -18,7 +18,7 @@ from ..numerics.matrices import joined_multipliers
 from ..numerics.threads import on_threads
 from ..programs.declared import name_of_cone, semidefinite_variable
 from ..programs.status import Status
-from ..reductions.cones import clarabel_cones, unpacked
+from ..reductions.cones import clarabel_cones, solved_by_clarabel, unpacked
 from ..reductions.standard_form import StandardForm
 from .isolation import Ended, Limits
 from .route import Attempt, resources_of
@@ -63,7 +63,9 @@ def run_directly(declaration: Declaration, options: Mapping[str, Any], limits: L
     zero = sp.csc_matrix((len(form.cost), len(form.cost)))
     cones = clarabel_cones(form.blocks)
     with on_threads(limits.threads):
-        solution = clarabel.DefaultSolver(zero, form.cost, sp.csc_matrix(-form.M), form.a, cones, settings).solve()
+        solution = solved_by_clarabel(zero, form.cost, sp.csc_matrix(-form.M), form.a, cones, settings)
+    if solution is None:
+        return None
     status = STATUSES.get(solution.status)
     if status is None:
         return None

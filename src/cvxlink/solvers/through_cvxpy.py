@@ -17,6 +17,7 @@ from ..numerics.matrices import as_dense, joined_multipliers
 from ..numerics.threads import on_threads
 from ..programs.base import Program
 from ..programs.status import Status
+from ..reductions.cones import is_panic
 from .catalogue import SOLVERS, SolverNotes, capable_solvers, takes_squares
 from .executables import COMMAND_LINE, ProgramRefused
 from .isolation import Ended, Limits, run_isolated
@@ -99,7 +100,9 @@ def call_cvxpy(
             warnings.filterwarnings("ignore", message="The problem has an expression with dimension greater than 2")
             warnings.filterwarnings("ignore", message="Reading from a sparse CVXPY expression")
             _solve(problem, solver, verbose, options)
-    except Exception as error:  # solvers raise whatever they like: their own errors, ArithmeticError, ValueError …
+    except BaseException as error:  # solvers raise whatever they like: their own errors, ArithmeticError, panics …
+        if not isinstance(error, Exception) and not is_panic(error):
+            raise
         if isinstance(error, MemoryError) and is_task():
             raise  # a limit, not a failure
         raw.failure = str(error) or type(error).__name__
