@@ -126,8 +126,8 @@ def report(cells: list[dict]) -> str:
     ratios = [cell["ratio"] for cell in small]
     text = f"""# Formulations that are in no paper, beside plain CVXPY
 
-Made by `python benchmarks/formulations.py --moderate --limit 100 --save docs/results/formulations.md` on two cores, with
-one thread for linear algebra.
+Made by `python benchmarks/formulations.py --moderate --limit 100 --save docs/results/formulations.md` on two cores,
+with one thread for linear algebra.
 
 plain s: CVXPY and the same solver, with the same tolerances. ours s: reading, reducing, solving, the certificate and
 an exactly feasible point. Both are the best of {REPEATS} turns in one process.
