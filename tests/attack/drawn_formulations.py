@@ -8,27 +8,11 @@ import cvxpy as cp
 import numpy as np
 from scipy.optimize import linprog
 
-import cvxlink as cl
 from attack.drawn_methods import Drawn, blocks_of, on_blocks
 from attack.instances import affinity, coin, links, order, pick
 from attack.references import EPSILON, Correlations, Reference, laplacian
 from cvxlink import terms
-
-
-class Written(cl.Problem):
-    """A program given by functions."""
-
-    def __init__(self, variables: Any, objective: Any, constraints: Any) -> None:
-        self.variables_of, self.objective_of, self.constraints_of = variables, objective, constraints
-
-    def variables(self):
-        return self.variables_of()
-
-    def objective(self, **variables):
-        return self.objective_of(**variables)
-
-    def constraints(self, **variables):
-        return self.constraints_of(**variables)
+from helpers.written import Written
 
 
 def draw(rng: np.random.Generator) -> Drawn:

@@ -109,9 +109,14 @@ class Faces:
 
 
 def connected_unknowns(E: sp.csr_array) -> np.ndarray:
-    """Return a number for each unknown, the same for those that equations connect."""
+    """Return a number for each unknown; those that equations connect have the same."""
+    return _connected_with_rows(E)[: E.shape[1]]
+
+
+def _connected_with_rows(E: sp.csr_array) -> np.ndarray:
+    """Return these numbers, and after them those of the equations; without any there are none."""
     graph = sp.block_array([[None, E.T], [E, None]]) if E.nnz else sp.csr_array((E.shape[1], E.shape[1]))
-    return connected_components(graph, directed=False)[1][: E.shape[1]]
+    return connected_components(graph, directed=False)[1]
 
 
 def largest_connected(z: np.ndarray, connected: np.ndarray) -> np.ndarray:
@@ -134,8 +139,7 @@ def _solved(E: sp.csr_array, right: np.ndarray, terms: np.ndarray) -> tuple[np.n
     E.data[abs(E.data) <= CANCELLED] = 0.0
     E.eliminate_zeros()
     right = right[used] / sizes[used]
-    graph = sp.block_array([[None, E.T], [E, None]]) if len(used) else sp.csr_array((n, n))
-    labels = connected_components(graph, directed=False)[1]
+    labels = _connected_with_rows(E)
     z, ways = np.zeros(n), []
     rows_of, columns_of = _members(labels[n:]), _members(labels[:n])
     for label, columns in columns_of.items():

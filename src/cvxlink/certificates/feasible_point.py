@@ -28,6 +28,8 @@ from ..reductions.cones import Block, triangle
 from ..reductions.standard_form import StandardForm
 from .evaluation import value_of
 from .faces_by_search import (
+    NEARNESS,
+    NO_ROOM,
     Faces,
     best_point,
     connected_unknowns,
@@ -39,8 +41,6 @@ from .faces_by_search import (
 from .search import TOLERANCE, Attained, Budget, Found, search
 from .violations import domains_of, holds_exactly, violation_of
 
-# Room smaller than this, relative to the size of the rows, is none.
-NO_ROOM = 1e-7
 # Where there is plenty of room, a search with a rough tolerance finds some in half the time.
 ROUGHLY, PLENTY = 1e-5, 2e-4
 # How often inequalities that leave none are looked for.
@@ -59,8 +59,6 @@ MOST_OF_INNER = 1e-5
 FAR = "the answer is far from the feasible points that were found"
 # What rounding may be worth on curved faces: a violation of ε can move a point by √ε.
 WORTH_ON_FACES = 3e-7
-# How strongly the inner point is drawn towards the answer.
-NEARNESS = 1e-6
 
 
 def attained_value(

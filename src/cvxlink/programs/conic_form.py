@@ -141,11 +141,6 @@ class ConicForm:
         return replace(self, c={**self.c, name: spread.T @ self.c[name]}, cones=cones)
 
     @property
-    def largest_cost(self) -> float:
-        """The largest coefficient of the objective."""
-        return max(float(abs(part).max(initial=0.0)) for part in (*self.c.values(), *self.e))
-
-    @property
     def size(self) -> int:
         """The number of multipliers."""
         return sum(len(part.a) for cone in self.cones for part in cone.parts)
