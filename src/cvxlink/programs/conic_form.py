@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import cvxpy as cp
@@ -128,17 +128,6 @@ class ConicForm:
             cones.append(Cone(kind, tuple(next(places) for _ in inside), getattr(term, "axis", 0), alpha))
         c = {name: _row(block) for name, block in linear.A.items()}
         return cls(c, [_row(block) for block in linear.B], float(linear.a[0]), cones, added, compiled.owners)
-
-    def on_blocks(self, name: str, P: sp.csr_array) -> ConicForm:
-        """Return the form with K = P K' Pᵀ for the matrix K of that name."""
-        spread = sp.csr_array(sp.kron(P, P))
-        cones = [
-            replace(
-                cone, parts=tuple(replace(p, A={**p.A, name: sp.csr_array(p.A[name] @ spread)}) for p in cone.parts)
-            )
-            for cone in self.cones
-        ]
-        return replace(self, c={**self.c, name: spread.T @ self.c[name]}, cones=cones)
 
     @property
     def size(self) -> int:
