@@ -1,0 +1,103 @@
+r"""What k-means and normalised cuts with links have in common: a cost, weights of points, links.
+
+With the root weights :math:`d_i > 0` (1 for k-means, :math:`\sqrt{\deg_i}` for normalised cuts), a clustering has the
+matrix :math:`Z = \sum_S d_S d_S^\top / \|d_S\|^2`, where :math:`d_S` is d on the points of the cluster S and zero
+elsewhere. Z is the projection on the span of these vectors, so
+
+.. math:: Zd = d,\quad \operatorname{tr} Z = k,\quad 0 \preceq Z \preceq I,\quad Z \ge 0,
+
+and its value is :math:`c_0 + \langle C, Z\rangle`. Must-linked points have equal rows :math:`Z_{i\cdot}/d_i`, and
+:math:`Z_{ij} = 0` for cannot-linked ones.
+
+*Contraction.* With a block of must-linked points as one point of root weight :math:`d_a = \|d_{(a)}\|`, and T the n × c
+matrix with the entries :math:`d_i/d_a` (its columns are orthonormal), the matrices with equal rows are exactly
+:math:`Z = TYT^\top`, and Y satisfies the same conditions with the cost :math:`T^\top CT`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ...data.links import Links
+from ...numerics.matrices import Congruence, as_dense
+
+
+@dataclass(frozen=True, eq=False)
+class Partition:
+    """The problem as data.
+
+    Attributes
+    ----------
+    C : matrix, n × n
+        The cost: an array, a sparse matrix or a product.
+    d : array of n
+        The root weights, positive.
+    links : Links
+        Consistent: no cannot-link within a block.
+    n_clusters : int
+    offset : float
+        The constant c₀.
+    """
+
+    C: Any
+    d: np.ndarray
+    links: Links
+    n_clusters: int
+    offset: float = 0.0
+
+    @property
+    def n(self) -> int:
+        """The number of points."""
+        return len(self.d)
+
+    @property
+    def order(self) -> int:
+        """The number of blocks c."""
+        return self.links.n_blocks
+
+    @cached_property
+    def T(self) -> sp.csr_array:
+        """The n × c matrix with orthonormal columns that leads from blocks to points."""
+        entries = self.d / self.block_d[self.links.blocks]
+        return sp.csr_array((entries, (np.arange(self.n), self.links.blocks)), shape=(self.n, self.order))
+
+    @cached_property
+    def block_d(self) -> np.ndarray:
+        """The root weights of blocks."""
+        return np.sqrt(np.bincount(self.links.blocks, self.d**2, self.order))
+
+    @cached_property
+    def block_sizes(self) -> np.ndarray:
+        """The number of points in each block."""
+        return np.bincount(self.links.blocks, minlength=self.order)
+
+    @property
+    def apart(self) -> np.ndarray:
+        """The pairs of blocks that cannot be in one cluster."""
+        return self.links.block_cannot
+
+    @cached_property
+    def block_C(self) -> Any:
+        """The cost on blocks, TᵀCT: of the same kind as C."""
+        if isinstance(self.C, Congruence):
+            return Congruence(as_dense(self.T.T @ self.C.T), self.C.M)
+        product = self.T.T @ self.C @ self.T
+        return sp.csr_array((product + product.T) / 2) if sp.issparse(product) else (product + product.T) / 2
+
+    def value(self, labels: np.ndarray) -> float:
+        """Return the value of a clustering of the points."""
+        H = self.columns(labels)
+        C_H = self.C.T @ (self.C.M @ (self.C.T.T @ H)) if isinstance(self.C, Congruence) else self.C @ H
+        return self.offset + float(np.vdot(H, C_H))
+
+    def columns(self, labels: np.ndarray) -> np.ndarray:
+        """Return d on each cluster, scaled to length one, as columns: Z is this matrix times its transpose."""
+        _, number = np.unique(labels, return_inverse=True)
+        H = np.zeros((self.n, number.max() + 1))
+        H[np.arange(self.n), number] = self.d
+        return H / np.linalg.norm(H, axis=0)
