@@ -31,6 +31,7 @@ from ...numerics.rounding import (
     total,
 )
 from ...numerics.threads import threads_for
+from ..shared.shares import nearest_shares
 from .dual_barrier import Pairs, dikin_weights
 from .linked_fantope import LinkedFantope
 
@@ -133,7 +134,7 @@ def _made_feasible(data: LinkedFantope, x: np.ndarray, V: np.ndarray, room: floa
     k = data.k - 1
     if len(x) == k and not np.isinf(data.block_prices).any():
         return _value(data, V, np.eye(k))  # a projection, whatever was rounded
-    x = np.clip(x, room, 1 - room)
+    x = nearest_shares(x, k, room)
     hard = np.isinf(data.block_prices)
     a, b = data.block_pairs[hard].T
     w = data.block_w

@@ -78,7 +78,7 @@ class LinkedFantope:
 
     def value(self, point: Mapping[str, Matrix]) -> float:
         """Return the objective."""
-        paid = float(self.prices @ abs(np.ravel(point["s"]))) if self.is_soft else 0.0
+        paid = float(self.prices @ abs(as_dense(point["s"]).ravel())) if self.is_soft else 0.0
         return inner(self.partition.C, point["Z"]) + paid
 
     def violations(self, point: Mapping[str, Matrix]) -> dict[str, float]:
@@ -94,7 +94,7 @@ class LinkedFantope:
             "cannot": 0.0,
         }
         if len(self.pairs):
-            slack = np.ravel(point["s"]) if self.is_soft else 0.0
+            slack = as_dense(point["s"]).ravel() if self.is_soft else 0.0
             found["cannot"] = float(abs(entries(Z, *self.pairs.T) - slack).max())
         if self.nonnegative:
             found["nonnegative"] = max(0.0, -float(as_dense(Z).min()))
