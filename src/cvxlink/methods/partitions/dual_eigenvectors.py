@@ -38,19 +38,21 @@ def _by_lapack(S: np.ndarray, count: int, w: np.ndarray) -> tuple[np.ndarray, np
 
 
 class _Complement:
-    """A sparse matrix on the complement of w."""
+    """A sparse matrix on the complement of w; w itself is moved to the far end of the spectrum."""
 
-    def __init__(self, S: sp.csr_array, w: np.ndarray) -> None:
-        self.S, self.w = S, w[:, None]
+    def __init__(self, S: sp.csr_array, w: np.ndarray, size: float) -> None:
+        self.S, self.w, self.size = S, w[:, None], size
 
     def __matmul__(self, U: np.ndarray) -> np.ndarray:
-        image = self.S @ (U - self.w @ (self.w.T @ U))
-        return image - self.w @ (self.w.T @ image)
+        along = self.w.T @ U
+        image = self.S @ (U - self.w @ along)
+        return image + self.w @ (self.size * along - self.w.T @ image)
 
 
 def _by_filter(S: Any, count: int, w: np.ndarray, start: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Filter given columns by Chebyshev polynomials until they are eigenvectors, or nearly so."""
-    inside, size, products = _Complement(S, w), norm_bound(S), 0
+    size, products = norm_bound(S), 0
+    inside = _Complement(S, w, size)
     extra = np.random.default_rng(0).standard_normal((S.shape[0], max(count + 4 - start.shape[1], 0) + 2))
     U = np.column_stack([start, extra / np.linalg.norm(extra, axis=0)])
     U -= np.outer(w, w @ U)

@@ -19,7 +19,6 @@ from ...certificates.certificate import Certificate
 from ...numerics.least_eigenvalue import sum_of_smallest
 from ...numerics.matrices import Congruence, Matrix, as_dense
 from ...numerics.rounding import (
-    UNIT,
     UPWARDS,
     Ball,
     dot,
@@ -41,8 +40,8 @@ ROOMS = (1e-13, 1e-10, 1e-8, 1e-6, 1e-5, 1e-4)
 LARGEST = 2e7
 # Changes of a larger norm are not made.
 INSIDE = 0.9
-# Products of at most this many numbers are computed with longer ones, where the machine has them.
-EXTENDED = 2e7
+# Columns are multiplied in pieces of this length, which makes rounding errors smaller.
+PIECE = 256
 
 
 def certify_linked_fantope(data: LinkedFantope, point: Mapping[str, Matrix], duals: Mapping[str, Any]) -> Certificate:
@@ -146,9 +145,12 @@ def _made_feasible(data: LinkedFantope, x: np.ndarray, V: np.ndarray, room: floa
     # The nearest orthonormal columns on the complement of w are within this distance of V.
     off = _off(V, w)
     sizes = (abs(pairs.left) @ abs(X) * abs(pairs.right)).sum(axis=1)
-    rest = abs(pairs.products(X)) + gamma(2 * len(x) + 8) * (sizes + abs(pairs.a)) + 4 * off
+    # Rows of V and w change in proportion to their lengths.
+    lengths = (np.linalg.norm(np.column_stack([w, V])[end], axis=1) for end in (a, b))
+    moved = 2.1 * off * np.prod(list(lengths), axis=0)
+    rest = abs(pairs.products(X)) + gamma(2 * len(x) + 8) * (sizes + abs(pairs.a)) + 2 * moved
     rest = np.append(rest, (total(X.diagonal()) - k).magnitude)
-    further = _norm_of_change(x, pairs, rest, off)
+    further = _norm_of_change(x, pairs, rest, np.append(moved, 0.0))
     if not further <= (1 - INSIDE) / 2 or not off < 1e-6:
         return None
     return _value(data, V, X, further, dikin_weights(x, 1 - x))
@@ -173,7 +175,7 @@ def _change(x: np.ndarray, pairs: Pairs, k: int) -> tuple[np.ndarray, float]:
     return change, norm_above(scaled)
 
 
-def _norm_of_change(x: np.ndarray, pairs: Pairs, rest: np.ndarray, off: float) -> float:
+def _norm_of_change(x: np.ndarray, pairs: Pairs, rest: np.ndarray, moved: np.ndarray) -> float:
     r"""Return a bound on the norm of a change that removes what is left in the equations.
 
     With the equations Bt = ρ and any matrix P for which :math:`\|I - BP\| \le q < 1`, the change
@@ -190,18 +192,19 @@ def _norm_of_change(x: np.ndarray, pairs: Pairs, rest: np.ndarray, off: float) -
     P = solve_triangular(R, Q.T).T
     defect = norm_above(np.eye(len(B)) - B @ P) + gamma(B.shape[1] + 8) * norm_above(B) * norm_above(P)
     # B itself is rounded, and V is not orthonormal; weights are at most 1/8.
-    defect += norm_above(P) * (gamma(16) * norm_above(B) + off * norm_above(1 / lengths))
+    defect += norm_above(P) * (gamma(16) * norm_above(B) + norm_above(moved / lengths))
     return UPWARDS * norm_above(P) * norm_above(rest) / (1 - defect) if defect < 0.5 else np.inf
 
 
 def _off(V: np.ndarray, w: np.ndarray) -> float:
     """Return a bound on the distance of V from orthonormal columns on the complement of w."""
     joined = np.column_stack([w, V])
-    unit = UNIT
-    if joined.size * joined.shape[1] <= EXTENDED and np.finfo(np.longdouble).eps < 2.0**-60:
-        joined, unit = joined.astype(np.longdouble), 2.0**-62
-    gram = joined.T @ joined - np.eye(joined.shape[1])
-    rounding = gamma((2 * len(V) + 8) * (unit / UNIT)) * norm_above(joined) ** 2
+    gram = -np.eye(joined.shape[1])
+    for start in range(0, len(joined), PIECE):
+        piece = joined[start : start + PIECE]
+        gram += piece.T @ piece
+    # Sums of at most that many terms, and then of as many as there are pieces.
+    rounding = gamma(PIECE + len(joined) // PIECE + 8) * norm_above(joined) ** 2
     return 3 * (norm_above(gram) + rounding)
 
 

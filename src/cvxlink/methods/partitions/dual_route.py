@@ -30,8 +30,10 @@ EXTRA = 4
 FIRST = 0.01
 FALL = 0.1
 # The first limit on multipliers of links that must hold, relative to the norm of the cost; it grows when it is met.
-LIMIT = 5.0
+LIMIT = 0.5
 LARGEST_LIMIT = 1e7
+# It grows only where the columns contain the eigenvectors up to this, relative to the norm of the cost.
+TRUSTED = 0.01
 # Changes of a larger norm, in Dikin's metric, may leave the Fantope.
 INSIDE = 0.9
 # The most columns: these, and some for each cluster and for the root of the number of links.
@@ -127,7 +129,8 @@ class _Bundle:
             said = f"value {value:.8g}  bound {self.bound:.8g}  gap {gap:.1e}  μ {mu:.1e}  columns {V.shape[1]}"
             if not iteration.goes_on(point, gap, said, objective=value, bound=self.bound, rank=V.shape[1]):
                 break
-            self._widen(lacking, mu)
+            if lacking <= TRUSTED * self.size:
+                self._widen()
             V = self._columns(V @ centre.Q, vectors)
             mu = min(mu, max(0.3 * lacking / (V.shape[1] + len(self.z)), FALL * mu))
         best = iteration.best
@@ -160,8 +163,7 @@ class _Bundle:
         joined = np.column_stack([self.data.block_w, V, new[:, lengths > 1e-7]])
         return np.linalg.qr(joined)[0][:, 1:]
 
-    def _widen(self, lacking: float, mu: float) -> None:
+    def _widen(self) -> None:
         """Raise limits that only stand in for infinity, where multipliers come near them."""
-        near = (abs(self.z) > 0.5 * self.limits) & (self.limits < self.data.block_prices)
-        near &= self.limits < LARGEST_LIMIT * self.size
+        near = (abs(self.z) > 0.5 * self.limits) & (self.limits < LARGEST_LIMIT * self.size)
         self.limits = np.where(near, np.minimum(4 * self.limits, self.data.block_prices), self.limits)
