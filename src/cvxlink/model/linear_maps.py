@@ -98,11 +98,11 @@ class LinearMapOnDemand(LinearMap):
         AffAtom.__init__(self, K)
 
     @cached_property
-    def A(self) -> sp.csr_array:  # type: ignore[override]
+    def A(self) -> sp.csr_array:
         """The coefficients."""
         return self.coefficients()
 
-    scalar = False  # type: ignore[assignment]
+    scalar = False
 
     def shape_from_args(self) -> tuple[int, ...]:
         """Return the shape of the result."""

@@ -86,9 +86,15 @@ def cannot_sums_at_most(K: Any, links: Links, bound: Any, symbol: str = r"\beta_
 
 
 @about_links("cannot")
-def cannot_links(K: Any, links: Links) -> Any:
-    """K_ij = 0 on 𝓒: images at right angles."""
+def cannot_links(K: Any, links: Links, slack: Any = None) -> Any:
+    """K_ij = 0 on 𝓒: images at right angles.
+
+    With a slack s, a variable with one entry per cannot-link, K_ij = s_ij: what the objective has to keep small.
+    """
     i, j = link_pairs(K, links, "cannot").T
+    if slack is not None:
+        s = as_expression(slack, "slack", (len(i),))
+        return stands_for(entries(K, i, j) - s == 0, r"@_{ij} = s_{ij} \quad (i,j) \in \mathcal{C}", K)
     return stands_for(equal(entries(K, i, j), 0), r"@_{ij} = 0 \quad (i,j) \in \mathcal{C}", K)
 
 
