@@ -1,10 +1,10 @@
 r"""From a matrix that nearly satisfies the constraints to one that does.
 
-Taking :math:`t` from the entry (a, b) and :math:`t w_b/w_a`, :math:`t w_a/w_b` onto the diagonal keeps Yw = w. So
-negative entries and entries at cannot-links can be removed one by one. Then Y ≥ 0 and Yw = w, which makes all
-eigenvalues at most one (Perron and Frobenius), and what is left, a trace that is slightly off and eigenvalues slightly
-below zero, is mended by a small share of a matrix well inside the constraints: that of the same kind made of
-:math:`(1 - \beta)ww^\top + \beta I`.
+Negative entries and entries at cannot-links are set to zero, and scaling :math:`Y_{ab}s_as_b` restores Yw = w. Then
+Y ≥ 0 and Yw = w, which makes all eigenvalues at most one (Perron and Frobenius), and what is left, a trace that is
+slightly off and eigenvalues slightly below zero, is mended by a small share of a matrix well inside the constraints:
+:math:`(1 - \beta)ww^\top + \beta I`, in which the entries at cannot-links are moved to the diagonal. Taking t from the
+entry (a, b) and adding :math:`t w_b/w_a` and :math:`t w_a/w_b` on the diagonal keeps Yw = w.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from ...numerics.rounding import gamma
 from .cuts import Cuts
 from .partition import Partition
 
-# Shares of the inner matrix that are tried; a larger one changes the value too much to be of use.
+# Steps of the scaling, each of which halves the error or better; then shares of the inner matrix that are tried; a larger one changes the value too much to be of use.
+SCALINGS = 50
 SHARES = 10.0 ** np.arange(-9.0, -1.5, 0.5)
 
 
@@ -28,7 +29,7 @@ def repaired(partition: Partition, cuts: Cuts, Y: np.ndarray) -> np.ndarray | No
     apart[i, j] = apart[j, i] = True
     if c == k:  # every block is a cluster
         return np.eye(c)
-    near = _moved(_with_sums(Y, w), w, apart)
+    near = _scaled(np.where(apart, 0.0, np.maximum((Y + Y.T) / 2, 0)), w)
     one, full = _moved(np.outer(w, w), w, apart), np.eye(c)
     least = float(np.trace(one))
     if least >= k:  # cannot-links leave no room for a matrix of this kind
@@ -54,10 +55,15 @@ def repaired(partition: Partition, cuts: Cuts, Y: np.ndarray) -> np.ndarray | No
     return None
 
 
-def _with_sums(Y: np.ndarray, w: np.ndarray) -> np.ndarray:
-    """Return the nearest matrix with Yw = w."""
-    g = Y @ w
-    return Y - np.outer(w, g) - np.outer(g, w) + (float(w @ g) + 1) * np.outer(w, w)
+def _scaled(X: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """Return SXS with a diagonal S, for which SXSw = w; what is left of the difference goes to the diagonal."""
+    s = np.ones(len(w))
+    for _ in range(SCALINGS):
+        sums = X @ (s * w)
+        s = np.sqrt(s * w / np.maximum(sums, 1e-300))
+    X = s[:, None] * X * s
+    X[np.diag_indices(len(w))] += (w - X @ w) / w
+    return X
 
 
 def _moved(Y: np.ndarray, w: np.ndarray, apart: np.ndarray) -> np.ndarray:

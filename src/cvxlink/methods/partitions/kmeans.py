@@ -25,6 +25,7 @@ from .partition import Partition
 from .proof import certify_relaxation
 from .relaxation import Relaxation, cut_constraints, size_constraints
 from .routes import Splitting
+from .strengthening import Strengthening, strengthening_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,9 +129,13 @@ class KMeans(Problem):
         least = 1 if self.size_min is None else as_count(self.size_min, "size_min", 1, len(points))
         most = len(points) if self.size_max is None else as_count(self.size_max, "size_max", 1, len(points))
         if least * k > len(points):
-            raise InvalidInput(f"{k} clusters of at least {least} points need more than {len(points)} points", "size_min")
+            raise InvalidInput(
+                f"{k} clusters of at least {least} points need more than {len(points)} points", "size_min"
+            )
         if most * k < len(points):
-            raise InvalidInput(f"{k} clusters of at most {most} points hold fewer than {len(points)} points", "size_max")
+            raise InvalidInput(
+                f"{k} clusters of at most {most} points hold fewer than {len(points)} points", "size_max"
+            )
         if self.cuts is not None:
             as_instance(self.cuts, Cuts, "cuts", "a set of cuts, or None").require_within(len(points), k)
 
@@ -152,6 +157,17 @@ class KMeans(Problem):
             self.size_min or 1,
             self.size_max,
         )
+
+    def strengthened(self, rounds: int = 10, time_limit: float | None = None) -> Strengthening:
+        """Add cuts in rounds: those that the answer violates most, as long as they raise the bound.
+
+        Returns
+        -------
+        Strengthening
+            ``.problem`` is this problem with the cuts that count in the end, ``.bound`` its bound, ``.history`` what each
+            round achieved; print it to read it.
+        """
+        return strengthening_of(self, rounds, time_limit)
 
     # ------------------------------------------------------------------ what is made of a solution
 

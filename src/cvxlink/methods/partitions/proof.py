@@ -8,12 +8,16 @@ from typing import Any
 import numpy as np
 
 from ...certificates.certificate import Certificate
-from ...numerics.matrices import Matrix
+from ...numerics.matrices import Congruence, Matrix, as_dense
 from ...numerics.rounding import Ball, gamma, norm_above
 from ...numerics.threads import threads_for
 from .bounds import cost_sizes, proven_bound
 from .feasible import repaired
 from .relaxation import Relaxation
+from .splitting import Multipliers
+
+# A feasible point whose value differs by a larger share says more about the point than about the answer.
+NEAR = 1e-4
 
 
 def certify_relaxation(program: Relaxation, point: Mapping[str, Matrix], duals: Mapping[str, Any]) -> Certificate:
@@ -27,13 +31,9 @@ def certify_relaxation(program: Relaxation, point: Mapping[str, Matrix], duals: 
         bound, how = None, ""
         if multipliers is not None:
             bound, how = proven_bound(partition, program.cuts, *multipliers)
-        feasible = repaired(partition, program.cuts, program.on_blocks(point["Z"]))
-        upper = None
-        if feasible is not None:
-            C = partition.block_C
-            product = C.T.T @ feasible @ C.T if hasattr(C, "M") else None
-            at = float(np.vdot(C.M, product)) if product is not None else float((C.multiply(feasible)).sum())
-            upper = Ball(partition.offset + at, 2 * rounding + gamma(4) * abs(partition.offset))
+        Y = program.on_blocks(point["Z"])
+        upper = _attained(program, Y, value, rounding)
+        slips = None if upper is not None or multipliers is None else _sensitivity(program, Y, violations, multipliers)
     lower = bound.lower if bound is not None and np.isfinite(bound.lower) else None
     return Certificate(
         value,
@@ -44,8 +44,38 @@ def certify_relaxation(program: Relaxation, point: Mapping[str, Matrix], duals: 
         basis=f"the sum of the smallest eigenvalues that the multipliers leave{how}"
         if lower is not None
         else "there are no multipliers to prove a bound",
-        rounding=2 * rounding if bound is None else bound.radius + 2 * rounding,
+        rounding=float(2 * rounding if bound is None else bound.radius + 2 * rounding),
         rounding_is_proven=not how,
         cost_scale=min(1.0, norm_above(cost_sizes(partition))),
-        missing="" if upper else "the links leave no room for a feasible point near it that is easy to find",
+        sensitivity=slips,
+        missing="" if upper else "no feasible point was found that is near enough",
     )
+
+
+def _attained(program: Relaxation, Y: np.ndarray, value: float, rounding: float) -> Ball | None:
+    """Return the value of a feasible matrix on blocks, if there is one close by."""
+    partition = program.partition
+    feasible = repaired(partition, program.cuts, Y)
+    if feasible is None:
+        return None
+    attained = Relaxation(partition, program.cuts).value({"Z": Congruence(partition.T, feasible)})
+    if abs(attained - value) > NEAR * (1 + abs(value)):
+        return None
+    return Ball(attained, 2 * rounding + gamma(4) * abs(partition.offset))
+
+
+def _sensitivity(
+    program: Relaxation, Y: np.ndarray, violations: Mapping[str, float], multipliers: Multipliers
+) -> float:
+    """Return what the violations are worth according to the multipliers, on blocks."""
+    partition, entries = program.partition, multipliers.entries
+    w = partition.block_d / np.linalg.norm(partition.block_d)
+    off = np.maximum(-Y, 0)
+    i, j = partition.apart.T
+    off[i, j] = off[j, i] = abs(Y[i, j])
+    low, high = partition.diagonal_bounds
+    np.fill_diagonal(off, np.maximum(0, np.maximum(low - np.diag(Y), np.diag(Y) - high)))
+    A, b = program.cuts.rows(partition.block_d, partition.links.blocks, partition.largest_weight)
+    S = as_dense(partition.block_C) - entries + (A.T @ multipliers.cuts).reshape(Y.shape)
+    eigenvalues = float(np.linalg.norm(S, 2)) * (violations["psd"] + violations["trace"] + np.linalg.norm(Y @ w - w))
+    return float((abs(entries) * off).sum() + multipliers.cuts @ np.maximum(A @ Y.ravel() - b, 0) + eigenvalues)

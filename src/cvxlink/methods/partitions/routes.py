@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from time import perf_counter
 
+import numpy as np
+
 from ...numerics.matrices import Congruence
 from ...numerics.threads import threads_for
 from ...programs.status import DEFAULT_ACCURACY, Status
@@ -57,7 +59,9 @@ class Splitting(Route):
             status, reason = Status.LIMIT, f"stopped after {settings.time_limit:g} s"
         elif found.steps == MOST_STEPS:
             status, reason = Status.INACCURATE, f"stopped after {found.steps} steps"
-        Y = found.Y if feasible is None else feasible
+        Y = found.Y
+        if feasible is not None and abs(np.vdot(blocks.C, feasible - Y)) <= accuracy * (1 + abs(found.value)):
+            Y = feasible
         return Attempt(
             status,
             reason,

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 
+from ...numerics.checks import as_count, as_positive
+from ...numerics.threads import threads_for
+from .bounds import proven_bound
 from .cuts import Cuts, separated
 from .partition import Partition
 from .splitting import Blocks, Found, State, solved
@@ -57,10 +61,22 @@ class Round:
 
 @dataclass(frozen=True, eq=False)
 class Strengthened:
-    """A bound after some rounds of cuts, and what it rests on."""
+    """A bound after some rounds of cuts.
+
+    Attributes
+    ----------
+    cuts : Cuts
+        Those that the bound rests on.
+    found : Found
+        The bound and its multipliers, and the last matrix and state.
+    last_cuts : Cuts
+        Those of the last matrix and state.
+    history : tuple of Round
+    """
 
     cuts: Cuts
     found: Found
+    last_cuts: Cuts
     history: tuple[Round, ...]
 
 
@@ -72,6 +88,8 @@ def strengthened(
     best_known: Callable[[np.ndarray], float] | None = None,
     gap: float = 1e-4,
     deadline: float = np.inf,
+    report: Callable[[float], Any] | None = None,
+    upper: float = np.inf,
 ) -> Strengthened:
     """Solve a relaxation with more and more cuts.
 
@@ -89,10 +107,14 @@ def strengthened(
         Relative to the value of the best known clustering.
     deadline : float
         When to stop, on the clock of ``time.perf_counter``.
+    report : function, optional
+        Called with the bound after each round.
+    upper : float
+        The value of the best clustering known before.
     """
     began, history = perf_counter(), []
     cuts = Cuts() if cuts is None else cuts
-    upper, first = np.inf, None
+    first: float | None = None
     best: Found | None = None
     best_cuts = cuts
     for number in range(rounds + 1):
@@ -113,16 +135,67 @@ def strengthened(
         first = best.bound if first is None else first
         closed = (best.bound - first) / max(upper - first, 1e-300) if np.isfinite(upper) else None
         counts = len(cuts.pairs), len(cuts.triangles), len(cuts.cliques)
+        if report is not None:
+            report(best.bound)
         history.append(Round(number, *counts, best.bound, closed, found.steps, perf_counter() - began))
-        left = upper - best.bound
-        if left <= gap * abs(upper) or perf_counter() > deadline or gained < LEAST_GAIN * left:
+        if perf_counter() > deadline or _is_enough(best.bound, upper, gained, gap):
             break
         active = found.state.nu > 0
         kept = cuts.where(active)
         new = separated(partition, found.Y, ADDED_PER_BLOCK * partition.order).without(kept.keys())
         if not len(new):
             break
+        if number == rounds:
+            break
         cuts, nu = kept.with_new(new, found.state.nu[active])
         state = replace(found.state, nu=nu)
     assert best is not None  # there is at least one round
-    return Strengthened(best_cuts, best, tuple(history))
+    last = found._replace(bound=best.bound, multipliers=best.multipliers)
+    return Strengthened(best_cuts, last, cuts, tuple(history))
+
+
+def _is_enough(bound: float, upper: float, gained: float, gap: float) -> bool:
+    """Whether the bound is as good as is asked for, or the last round gained too little to go on."""
+    if not np.isfinite(upper):
+        return gained < CLOSE * abs(bound)
+    left = upper - bound
+    return left <= gap * abs(upper) or gained < LEAST_GAIN * left
+
+
+@dataclass(frozen=True, eq=False)
+class Strengthening:
+    """A problem with cuts, and how they were found.
+
+    Attributes
+    ----------
+    problem : Problem
+        The problem with the cuts that its bound rests on.
+    bound : float
+        Proven: no clustering has a smaller value.
+    history : tuple of Round
+    """
+
+    problem: Any
+    bound: float
+    history: tuple[Round, ...]
+
+    def __str__(self) -> str:
+        head = "round     pairs triangles  cliques            bound   seconds"
+        rows = [
+            f"{one.number:5d}  {one.pairs:8d} {one.triangles:9d} {one.cliques:8d} {one.bound:16.9g} {one.seconds:9.2f}"
+            for one in self.history
+        ]
+        return "\n".join([head, *rows, f"proven: no clustering is below {self.bound:.10g}"])
+
+    __repr__ = __str__
+
+
+def strengthening_of(problem: Any, rounds: int, time_limit: float | None) -> Strengthening:
+    """Return a problem of this family with cuts."""
+    rounds = as_count(rounds, "rounds", 0, 1000)
+    limit = np.inf if time_limit is None else as_positive(time_limit, "time_limit")
+    with threads_for(problem.partition.order):
+        found = strengthened(problem.partition, problem.cuts, rounds=rounds, deadline=perf_counter() + limit)
+        bound, _ = proven_bound(problem.partition, found.cuts, *found.found.multipliers)
+    kept = found.found.multipliers.cuts > 0
+    return Strengthening(problem.changed(cuts=found.cuts.where(kept)), bound.lower, found.history)
