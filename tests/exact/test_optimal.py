@@ -1,4 +1,4 @@
-"""Branch and bound finds what enumeration finds, and proves it; it can be stopped, resumed and spread over processes."""
+"""Branch and bound finds what enumeration finds, and proves it; it can be stopped, resumed and run on processes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import cvxlink as cl
 from cvxlink.exact.tree import Node, Tree
-from helpers.partitions import drawn, keep, partitions, squared_distances_to_means
+from helpers.clusterings import drawn, keep, partitions, squared_distances_to_means
 
 
 def best_of(value, links, n, k, sizes=(1, 99)):

@@ -70,7 +70,7 @@ def read(path: Path, bounding: Bounding) -> Saved | None:
         raise InvalidFile(f"{path} is not the file of a search ({error}); remove it, or name another file") from error
     if problem != fingerprint(bounding):
         raise InvalidInput(
-            f"{path} belongs to a search for another problem: other points, links or clusters; name another file",
+            f"{path} belongs to another problem, with other points, links or clusters; name another file",
             "file",
         )
     return Saved(nodes, labels, seconds)

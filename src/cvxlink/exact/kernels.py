@@ -26,7 +26,7 @@ class BoundedKernel(Bounding):
     """A program in a kernel that enforces links; its number of clusters is a limit, or free."""
 
     problem: Problem
-    n_clusters: int | None = None  # type: ignore[assignment]
+    n_clusters: int | None = None
 
     @property
     def links(self) -> Links:  # type: ignore[override]

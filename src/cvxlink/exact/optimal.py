@@ -146,8 +146,7 @@ def _result(search: Search, ended: str) -> OptimalClustering:
     if labels is None:
         if search.is_done:
             raise InfeasibleProblem(
-                f"no clustering keeps the links: each of the {len(search.nodes)} nodes of the search was proven to have "
-                f"none"
+                f"no clustering keeps the links: it is proven for each of the {len(search.nodes)} nodes of the search"
             )
         raise InvalidInput(
             f"no clustering that keeps the links was found in {seconds:.3g} s; give a larger time_limit", "time_limit"
@@ -187,7 +186,7 @@ def _bounding(problem: Any, n_clusters: int | None) -> Bounding:
     links = getattr(problem, "links", None)
     if links is None or not problem.about.hard_links:
         raise InvalidInput(
-            f"{name} does not enforce links, so that branches on links would not bound it; KMeans, LinkedCut and PCP do",
+            f"{name} does not enforce links, so branching on links is of no use; KMeans, LinkedCut and PCP do",
             "problem",
         )
     if not hasattr(problem, "graph") or problem.point_of_clustering(np.zeros(links.n, dtype=int)) is None:

@@ -137,8 +137,6 @@ class _Rounding:
     def improve(self, starts: list[np.ndarray], restarts: int) -> None:
         """Search from some starts for a better one; it keeps the links of the node."""
         partition = self.partition
-        sizes = partition.least > 1 or partition.most is not None
-        with_sizes = (partition.least, partition.most) if sizes else (None, None)
         try:
             labels, _ = search(
                 partition.block_C,
@@ -147,7 +145,8 @@ class _Rounding:
                 partition.apart,
                 starts,
                 partition.block_sizes,
-                *with_sizes,
+                partition.least if partition.least > 1 else None,
+                partition.most,
                 random_state=self.rng,
                 n_init=restarts,
                 time_limit=max(self.task.seconds, 0.1) if np.isfinite(self.task.seconds) else None,
@@ -181,8 +180,8 @@ def _embedding(Y: np.ndarray, partition: Partition) -> np.ndarray:
 def undecided_pair(partition: Partition, Y: np.ndarray) -> tuple[int, int] | None:
     r"""Return the points of the two blocks whose entry is least decided.
 
-    Together, both have the same row of :math:`z = Y/dd^\top`, apart the entry is zero: so the score is the lesser of the
-    entry and the squared distance of the rows, each relative to the diagonal.
+    Together, both have the same row of :math:`z = Y/dd^\top`; apart, their entry is zero. So the score is the lesser of
+    the entry and the squared distance of the rows, each relative to the diagonal.
     """
     c, d = partition.order, partition.block_d
     z = Y / np.outer(d, d)

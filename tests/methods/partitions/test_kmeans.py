@@ -9,7 +9,7 @@ import cvxlink as cl
 from cvxlink.methods.partitions.bounds import proven_bound
 from cvxlink.methods.partitions.cuts import Cuts, separated
 from cvxlink.methods.partitions.splitting import nearest_in_fantope, shares
-from helpers.partitions import drawn, keep, partitions, squared_distances_to_means
+from helpers.clusterings import drawn, keep, partitions, squared_distances_to_means
 
 
 def best_value(problem: cl.KMeans) -> float:

@@ -1,10 +1,11 @@
 r"""The bound that any multipliers prove for a relaxation on blocks, with rounding.
 
-For Y as in :mod:`cvxlink.methods.partitions.splitting`, multipliers Λ of its entries and :math:`\mu \ge 0` of cuts, with
-:math:`S = C - \Lambda + A^*(\mu)`,
+For Y as in :mod:`cvxlink.methods.partitions.splitting`, multipliers Λ of its entries and :math:`\mu \ge 0` of cuts,
+with :math:`S = C - \Lambda + A^*(\mu)`,
 
 .. math:: \langle C, Y\rangle = \langle S, Y\rangle + \langle \Lambda, Y\rangle - \langle A^*(\mu), Y\rangle
-    \ \ge\ w^\top S w + \sum_{i < k} \lambda_i(U^\top S U) + \sum_a \min_{l_a \le t \le h_a} \Lambda_{aa} t - b^\top\mu ,
+    \ \ge\ w^\top S w + \sum_{i < k} \lambda_i(U^\top S U)
+    + \sum_a \min_{l_a \le t \le h_a} \Lambda_{aa} t - b^\top\mu ,
 
 because :math:`Y = ww^\top + UMU^\top` with M in the Fantope (Ky Fan), :math:`\langle \Lambda, Y\rangle \ge 0` off the
 diagonal and :math:`A(Y) \le b`.

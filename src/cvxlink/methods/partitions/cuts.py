@@ -1,7 +1,7 @@
 r"""Inequalities that hold for all clusterings and cut off points of the relaxation.
 
-For the matrix Z of a clustering, :math:`Z_{ij} = d_i d_j / \|d_S\|^2` within the cluster S and 0 between clusters. So for
-:math:`z_{ij} = Z_{ij}/(d_i d_j)`:
+For the matrix Z of a clustering, :math:`Z_{ij} = d_i d_j / \|d_S\|^2` within the cluster S and 0 between clusters. So
+for :math:`z_{ij} = Z_{ij}/(d_i d_j)`:
 
 - *pairs* :math:`z_{ij} \le z_{ii}`: both are :math:`1/\|d_S\|^2` if i and j are together, otherwise the left side is 0;
 - *triangles* :math:`z_{ij} + z_{ik} \le z_{ii} + z_{jk}`: if i is with both, j is with k, and both sides are
@@ -110,10 +110,14 @@ class Cuts:
 
         number = np.arange(len(self.pairs))
         i, j = blocks[self.pairs].T
-        entry(number, i, j, 1.0), entry(number, i, i, -1.0)
+        entry(number, i, j, 1.0)
+        entry(number, i, i, -1.0)
         number = len(self.pairs) + np.arange(len(self.triangles))
         i, j, k = blocks[self.triangles].T
-        entry(number, i, j, 1.0), entry(number, i, k, 1.0), entry(number, i, i, -1.0), entry(number, j, k, -1.0)
+        entry(number, i, j, 1.0)
+        entry(number, i, k, 1.0)
+        entry(number, i, i, -1.0)
+        entry(number, j, k, -1.0)
         first = len(self.pairs) + len(self.triangles)
         members = blocks[self.cliques] if len(self.cliques) else self.cliques
         for p in range(members.shape[1] if len(members) else 0):

@@ -15,8 +15,9 @@ from ...numerics.rounding import gamma
 from .cuts import Cuts
 from .partition import Partition
 
-# Steps of the scaling, each of which halves the error or better; then shares of the inner matrix that are tried; a larger one changes the value too much to be of use.
+# Steps of the scaling, each of which halves the error or better.
 SCALINGS = 50
+# Shares of the inner matrix that are tried; a larger one changes the value too much to be of use.
 SHARES = 10.0 ** np.arange(-9.0, -1.5, 0.5)
 
 

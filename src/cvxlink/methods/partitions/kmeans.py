@@ -38,8 +38,8 @@ class KMeans(Problem):
         \operatorname{tr} Z = k,\quad Z \succeq 0,\quad Z \ge 0,\quad
         Z_{ik} = Z_{jk} \text{ on } \mathcal{M},\quad Z_{ij} = 0 \text{ on } \mathcal{C}.
 
-    A clustering with the clusters S has the matrix :math:`Z = \sum_S \mathbf{1}_S\mathbf{1}_S^\top/|S|`, and the value is
-    its sum of squared distances to the means. So the optimum is a lower bound for all clusterings that keep the
+    A clustering with the clusters S has the matrix :math:`Z = \sum_S \mathbf{1}_S\mathbf{1}_S^\top/|S|`, and the value
+    is its sum of squared distances to the means. So the optimum is a lower bound for all clusterings that keep the
     links, and :func:`cvxlink.optimal_clustering` finds the best of them, with a proof.
 
     Parameters
@@ -88,7 +88,7 @@ class KMeans(Problem):
     def constraints(self, Z: cp.Variable) -> dict[str, Any]:  # type: ignore[override]
         """Row sums, the number of clusters, both kinds of positivity, links; then sizes and cuts."""
         return {
-            "sums": terms.keeps_vector(Z, np.ones(self.links.n), "1"),
+            "keeps": terms.keeps_vector(Z, np.ones(self.links.n), "1"),
             "trace": terms.trace_equals(Z, self.n_clusters),
             "psd": terms.semidefinite(Z),
             "nonnegative": terms.nonnegative(Z),
@@ -122,19 +122,21 @@ class KMeans(Problem):
         k = as_count(self.n_clusters, "n_clusters", 1, len(points))
         if k > self.links.n_blocks:
             raise InvalidInput(
-                f"the must-links leave only {self.links.n_blocks} blocks of points, so there cannot be {k} clusters; ask "
-                f"for fewer, or remove must-links",
+                f"the must-links leave only {self.links.n_blocks} blocks of points, so there cannot be {k} clusters; "
+                f"ask for fewer, or remove must-links",
                 "n_clusters",
             )
         least = 1 if self.size_min is None else as_count(self.size_min, "size_min", 1, len(points))
         most = len(points) if self.size_max is None else as_count(self.size_max, "size_max", 1, len(points))
         if least * k > len(points):
             raise InvalidInput(
-                f"{k} clusters of at least {least} points need more than {len(points)} points", "size_min"
+                f"{k} clusters of at least {least} points need more than {len(points)} points; lower one of them",
+                "size_min",
             )
         if most * k < len(points):
             raise InvalidInput(
-                f"{k} clusters of at most {most} points hold fewer than {len(points)} points", "size_max"
+                f"{k} clusters of at most {most} points hold fewer than {len(points)} points; raise one of them",
+                "size_max",
             )
         if self.cuts is not None:
             as_instance(self.cuts, Cuts, "cuts", "a set of cuts, or None").require_within(len(points), k)
@@ -164,8 +166,8 @@ class KMeans(Problem):
         Returns
         -------
         Strengthening
-            ``.problem`` is this problem with the cuts that count in the end, ``.bound`` its bound, ``.history`` what each
-            round achieved; print it to read it.
+            ``.problem`` is this problem with the cuts that count in the end, ``.bound`` its bound, and ``.history``
+            what each round achieved; print it to read it.
         """
         return strengthening_of(self, rounds, time_limit)
 

@@ -57,7 +57,7 @@ class Relaxation:
         d, eigenvalues = partition.d, np.linalg.eigvalsh(Z)
         (i, j), (a, b) = links.must.T, links.cannot.T
         found = {
-            "sums": abs(Z @ d - d).max(initial=0.0),
+            "keeps": abs(Z @ d - d).max(initial=0.0),
             "trace": abs(np.trace(Z) - partition.n_clusters),
             "psd": max(0.0, -eigenvalues[0]),
             "nonnegative": max(0.0, -Z.min(initial=0.0)),

@@ -112,7 +112,8 @@ def strengthened(
     upper : float
         The value of the best clustering known before.
     """
-    began, history = perf_counter(), []
+    began = perf_counter()
+    history: list[Round] = []
     cuts = Cuts() if cuts is None else cuts
     first: float | None = None
     best: Found | None = None
