@@ -21,7 +21,7 @@ from ...numerics.matrices import Arrays, Congruence
 from ...programs.declared import SpecialProgram
 from ..shared.solvable import AlwaysSolvable
 from .cuts import Cuts
-from .partition import Partition
+from .partition import Partition, require_enough_clusters
 from .proof import certify_relaxation
 from .relaxation import Relaxation, cut_constraints, size_constraints
 from .routes import Splitting
@@ -138,6 +138,7 @@ class KMeans(Problem):
                 f"{k} clusters of at most {most} points hold fewer than {len(points)} points; raise one of them",
                 "size_max",
             )
+        require_enough_clusters(self.links, k)
         if self.cuts is not None:
             as_instance(self.cuts, Cuts, "cuts", "a set of cuts, or None").require_within(len(points), k)
 
