@@ -129,8 +129,8 @@ class ConstrainedClustering(ClusterMixin, OptionsAsParameters):
     with a warning.
 
     ``predict`` exists for methods that extend to new points. It does not exist for a precomputed affinity, nor for
-    methods that yield only an affinity (SRCP, E2CP, SL, MinKL), nor for KMeans. Searches such as ``GridSearchCV`` score models with
-    ``predict``, so they cannot vary the options of these.
+    methods that yield only an affinity (SRCP, E2CP, SL, MinKL), nor for KMeans. Searches such as ``GridSearchCV`` score
+    models with ``predict``, so they cannot vary the options of these.
 
     The estimator passes all of scikit-learn's ``check_estimator`` except the checks that ``expected_failed_checks`` of
     this module lists; for points and most methods it lists none.

@@ -11,7 +11,7 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from ..engine.problem import Problem
-from ..errors import InfeasibleProblem, InvalidInput
+from ..errors import InfeasibleProblem, InvalidInput, SolveFailed
 from ..methods.partitions.partition import Partition
 from ..numerics.arguments import as_instance, as_path
 from ..numerics.checks import as_count, as_generator, as_positive
@@ -125,6 +125,8 @@ def optimal_clustering(
     ------
     InfeasibleProblem
         If no clustering keeps the links; the message names links that contradict one another.
+    SolveFailed
+        If the search ended before it found any clustering that keeps the links.
     """
     bounding = _bounding(problem, n_clusters)
     gap = as_positive(gap, "gap")
@@ -148,9 +150,7 @@ def _result(search: Search, ended: str) -> OptimalClustering:
             raise InfeasibleProblem(
                 f"no clustering keeps the links: it is proven for each of the {len(search.nodes)} nodes of the search"
             )
-        raise InvalidInput(
-            f"no clustering that keeps the links was found in {seconds:.3g} s; give a larger time_limit", "time_limit"
-        )
+        raise SolveFailed(f"no clustering that keeps the links was found in {seconds:.3g} s; raise the time limit")
     _, labels = np.unique(labels, return_inverse=True)
     first = np.unique(labels, return_index=True)[1]
     labels = np.argsort(np.argsort(first))[labels]
