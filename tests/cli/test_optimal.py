@@ -121,6 +121,7 @@ def test_a_time_limit_says_what_is_proven(folder):
     assert len((folder / "labels.csv").read_text().splitlines()) == 61
 
 
+@pytest.mark.slow
 def test_ctrl_c_tells_what_is_known_and_saves_it(folder):
     command = [sys.executable, "-c", "from cvxlink.cli import app; app()", *hard(folder)]
     with subprocess.Popen(
@@ -129,7 +130,7 @@ def test_ctrl_c_tells_what_is_known_and_saves_it(folder):
         saved = folder / "search.json"
 
         def is_under_way() -> bool:
-            return saved.exists() and "branched" in saved.read_text() or search.poll() is not None
+            return (saved.exists() and "branched" in saved.read_text()) or search.poll() is not None
 
         assert until(is_under_way, 60)
         search.send_signal(signal.SIGINT)

@@ -134,7 +134,7 @@ def optimal_clustering(
     jobs = effective_n_jobs(1 if n_jobs is None else _as_jobs(n_jobs))
     if progress is not None and not callable(progress):
         raise InvalidInput("progress must be a function of one argument, or None", "progress")
-    path = None if file is None else Path(as_path(file))
+    path = None if file is None else Path(as_path(file, "file"))
     seed = int(as_generator(random_state).integers(2**31))
     search = Search(bounding, gap, limit, seed, path, progress)
     ended = run(search, jobs)

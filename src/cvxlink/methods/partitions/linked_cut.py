@@ -19,6 +19,7 @@ from ...data.links import Links
 from ...engine.formulation import Learnt
 from ...errors import InvalidInput
 from ...model.about import About
+from ...model.expressions import as_expression
 from ...numerics.checks import as_count, as_flag, as_labels
 from ...numerics.matrices import Arrays, Congruence, entries
 from ...programs.base import Program
@@ -113,6 +114,7 @@ class LinkedCut(LinkedProblem):
         if self._must_is_soft and len(self.links.must):
             cost = cost + terms.smoothness(Z, self.must_laplacian, r"\bar L_{\mathcal{M}}")
         if s is not None:
+            s = as_expression(s, "s", (len(self.links.cannot),))
             cost = cost + terms.stands_for(self.prices @ cp.abs(s), r"\sum_{\mathcal{C}} c_{ij} |@_{ij}|", s)
         return cp.Minimize(cost)
 

@@ -12,6 +12,7 @@ from ...numerics.matrices import Congruence, Matrix, as_dense
 from ...numerics.rounding import Ball, gamma, norm_above
 from ...numerics.threads import threads_for
 from .bounds import cost_sizes, proven_bound
+from .cuts import rows_of
 from .feasible import repaired
 from .relaxation import Relaxation
 from .splitting import Multipliers
@@ -75,7 +76,7 @@ def _sensitivity(
     off[i, j] = off[j, i] = abs(Y[i, j])
     low, high = partition.diagonal_bounds
     np.fill_diagonal(off, np.maximum(0, np.maximum(low - np.diag(Y), np.diag(Y) - high)))
-    A, b = program.cuts.rows(partition.block_d, partition.links.blocks, partition.largest_weight)
+    A, b = rows_of(program.cuts, partition.block_d, partition.links.blocks, partition.largest_weight)
     S = as_dense(partition.block_C) - entries + (A.T @ multipliers.cuts).reshape(Y.shape)
     eigenvalues = float(np.linalg.norm(S, 2)) * (violations["psd"] + violations["trace"] + np.linalg.norm(Y @ w - w))
     return float((abs(entries) * off).sum() + multipliers.cuts @ np.maximum(A @ Y.ravel() - b, 0) + eigenvalues)
