@@ -19,6 +19,8 @@ from .splitting import Multipliers
 
 # A feasible point whose value differs by a larger share says more about the point than about the answer.
 NEAR = 1e-4
+# A feasible point with less than this difference is always good enough.
+NEARER = 1e-7
 
 
 def certify_relaxation(program: Relaxation, point: Mapping[str, Matrix], duals: Mapping[str, Any]) -> Certificate:
@@ -34,7 +36,11 @@ def certify_relaxation(program: Relaxation, point: Mapping[str, Matrix], duals: 
             bound, how = proven_bound(partition, program.cuts, *multipliers)
         Y = program.on_blocks(point["Z"])
         upper = _attained(program, Y, value, rounding)
-        slips = None if upper is not None or multipliers is None else _sensitivity(program, Y, violations, multipliers)
+        slips = None if multipliers is None else _sensitivity(program, Y, violations, multipliers)
+        # A feasible matrix may be further off than the violations are worth; then these say more about the answer.
+        if upper is not None and slips is not None and upper.upper - value > max(2 * slips, NEARER * (1 + abs(value))):
+            upper = None
+        slips = None if upper is not None else slips
     lower = bound.lower if bound is not None and np.isfinite(bound.lower) else None
     return Certificate(
         value,

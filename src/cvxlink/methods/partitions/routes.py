@@ -12,13 +12,12 @@ from ...programs.status import DEFAULT_ACCURACY, Status
 from ...solvers.route import Attempt, Progress, Route, Settings
 from .feasible import repaired
 from .relaxation import Relaxation
-from .splitting import Blocks, Found, solved
+from .splitting import Blocks, solved
 
 MOST_STEPS = 20_000
 # The gap that is aimed at, as a share of the accuracy that is asked for; the feasible point that is made of the answer
-# takes the rest. Where none is near enough, as with tight sizes, violations count, and the iteration goes on.
+# takes the rest.
 SHARE = 0.2
-SHARE_WITHOUT_POINT = 0.02
 # Each step takes an eigendecomposition; beyond this order one takes seconds.
 LARGEST = 5000
 
@@ -39,8 +38,7 @@ class Splitting(Route):
     def run(self, data: Relaxation, settings: Settings) -> Attempt:
         """Iterate until value and bound agree."""
         start = perf_counter()
-        asked = DEFAULT_ACCURACY if settings.accuracy is None else settings.accuracy
-        accuracy = SHARE * asked
+        accuracy = SHARE * (DEFAULT_ACCURACY if settings.accuracy is None else settings.accuracy)
         blocks, history = Blocks(data.partition, data.cuts), []
 
         def enough(bound: float, value: float, residual: float) -> bool:
@@ -55,18 +53,15 @@ class Splitting(Route):
 
         with threads_for(data.partition.order):
             found = solved(blocks, most=MOST_STEPS, enough=enough)
-            feasible = _feasible_near(data, blocks, found, accuracy)
-            if feasible is None and found.steps < MOST_STEPS:
-                accuracy, before = SHARE_WITHOUT_POINT * asked, found.steps
-                found = solved(blocks, found.state, MOST_STEPS - before, enough)
-                found = found._replace(steps=before + found.steps)
-                feasible = _feasible_near(data, blocks, found, SHARE * asked)
+            feasible = repaired(data.partition, data.cuts, found.Y)
         status, reason = Status.OPTIMAL, f"converged in {found.steps} steps"
         if perf_counter() - start > settings.seconds_left:
             status, reason = Status.LIMIT, f"stopped after {settings.time_limit:g} s"
         elif found.steps == MOST_STEPS:
             status, reason = Status.INACCURATE, f"stopped after {found.steps} steps"
-        Y = found.Y if feasible is None else feasible
+        Y = found.Y
+        if feasible is not None and abs(np.vdot(blocks.C, feasible - Y)) <= accuracy * (1 + abs(found.value)):
+            Y = feasible
         return Attempt(
             status,
             reason,
@@ -76,11 +71,3 @@ class Splitting(Route):
             iterations=found.steps,
             history=tuple(history),
         )
-
-
-def _feasible_near(data: Relaxation, blocks: Blocks, found: Found, accuracy: float) -> np.ndarray | None:
-    """Return a feasible matrix with nearly the value of the one that was found, or None."""
-    feasible = repaired(data.partition, data.cuts, found.Y)
-    if feasible is None or abs(np.vdot(blocks.C, feasible - found.Y)) > accuracy * (1 + abs(found.value)):
-        return None
-    return feasible
