@@ -94,12 +94,13 @@ def correction(x: np.ndarray, pairs: Pairs, missing: np.ndarray) -> tuple[np.nda
 
 @dataclass(frozen=True, eq=False)
 class Centre:
-    """A point on the central path: multipliers, the eigenvalues x of X with their vectors as columns of Q."""
+    """A point on the central path: multipliers, the eigenvalues x of X and those of S, and their common vectors Q."""
 
     z: np.ndarray
     theta: float
     x: np.ndarray
     Q: np.ndarray
+    eigenvalues: np.ndarray
     steps: int
 
     @property
@@ -133,7 +134,7 @@ class Model:
                 if tried <= length or there.value > here.value:
                     break
             z, theta, here, steps = there.z, there.theta, there, steps + 1
-        return Centre(z, theta, here.x, here.Q, steps)
+        return Centre(z, theta, here.x, here.Q, here.eigenvalues, steps)
 
 
 class _Smoothed:
