@@ -34,7 +34,7 @@ class Eigenvectors:
     w : array
         The root weights of blocks, of length one.
     a, b : array
-        The pairs of blocks that are kept apart.
+        The pairs of blocks that are kept apart, or pay for not being so.
     """
 
     def __init__(self, data: LinkedFantope) -> None:
@@ -45,7 +45,7 @@ class Eigenvectors:
             inside = InOrder(C)
             C, order = inside.matrix, inside.order
         self.C, self.order, self.w = C, order, data.block_w[order]
-        self.a, self.b = np.argsort(order)[data.block_pairs.T]
+        self.a, self.b = np.argsort(order)[data.block_pairs[data.counts].T]
 
     def outer(self, columns: np.ndarray) -> np.ndarray:
         """Return columns in the order of the program."""

@@ -27,16 +27,17 @@ LEAST = 1e-9
 MOST_ROUNDS, PATIENCE = 200, 30
 # More eigenvectors than the dual needs are computed, as later ones may need them.
 EXTRA = 4
-# The first μ, relative to the norm of the cost, and how fast it falls at most.
+# The first μ, relative to the norm of the cost, how fast it falls at most, and where it ends.
 FIRST = 0.01
 FALL = 0.1
+SMALLEST = 1e-13
 # The first limit on multipliers of links that must hold, relative to the norm of the cost; it grows when it is met.
 LIMIT = 0.5
 LARGEST_LIMIT = 1e7
 # It grows only where the columns contain the eigenvectors up to this, relative to the norm of the cost.
 TRUSTED = 0.01
-# Changes of a larger norm, in Dikin's metric, may leave the Fantope.
-INSIDE = 0.9
+# Changes of a larger norm, in Dikin's metric, may leave the Fantope; Newton's step before has at most 0.8.
+INSIDE = 0.2
 # The most columns: these, and some for each cluster and for the root of the number of links.
 COLUMNS, PER_CLUSTER, PER_ROOT = 60, 4, 8.0
 # With more, this share of them is kept, those with the largest eigenvalues of X.
@@ -59,7 +60,7 @@ class LinkedCutDual(Route):
     def run(self, data: LinkedFantope, settings: Settings) -> Attempt:
         """Solve it."""
         with threads_for(data.partition.order):
-            if data.k == 1 or not len(data.block_pairs):
+            if data.k == 1 or not data.counts.any():
                 return _by_eigenvectors(data)
             return _Bundle(data, settings).attempt()
 
@@ -70,7 +71,7 @@ def _by_eigenvectors(data: LinkedFantope) -> Attempt:
     V = np.zeros((data.partition.order, 0))
     if data.k > 1:
         eigenvectors = Eigenvectors(data)
-        V = eigenvectors.outer(eigenvectors.smallest(np.zeros(len(data.block_pairs)), data.k - 1)[1])
+        V = eigenvectors.outer(eigenvectors.smallest(np.zeros(len(eigenvectors.a)), data.k - 1)[1])
     values = _values(data, V, np.eye(data.k - 1))
     duals = {"cannot": np.zeros(len(data.pairs))}
     return Attempt(Status.OPTIMAL, "solved by eigenvectors", values, duals, solve_seconds=perf_counter() - start)
@@ -126,10 +127,13 @@ class _Bundle:
         self.a, self.b = self.eigenvectors.a, self.eigenvectors.b
         self.along = w[self.a] * w[self.b]
         self.constant, self.size = float(w @ (C @ w)), norm_bound(C)
+        self.prices = data.block_prices[data.counts]
+        # No feasible point has a larger value: |Y_ab| is at most one.
+        self.highest = self.constant + data.k * self.size + float(self.prices[np.isfinite(self.prices)].sum())
         accuracy = DEFAULT_ACCURACY if settings.accuracy is None else settings.accuracy
         self.iteration = Iteration(settings, MOST_ROUNDS, PATIENCE, max(SHARE * accuracy, LEAST))
         self.most = COLUMNS + PER_CLUSTER * self.k + int(PER_ROOT * np.sqrt(len(self.a)))
-        self.limits = np.minimum(data.block_prices, LIMIT * self.size)
+        self.limits = np.minimum(self.prices, LIMIT * self.size)
         self.z = np.zeros(len(self.a))
         self.bound, self.best_z = -np.inf, self.z
 
@@ -150,6 +154,8 @@ class _Bundle:
             gap = (value - self.bound) / (1 + abs(value)) if np.isfinite(value) else np.inf
             said = f"value {value:.8g}  bound {self.bound:.8g}  gap {gap:.1e}  μ {mu:.1e}  columns {columns.count}"
             numbers = {"objective": value, "bound": self.bound, "rank": columns.count}
+            if self.bound > self.highest:
+                return self._infeasible()
             if not iteration.goes_on((columns.V, X), gap, said, **numbers):
                 break
             # How much better the columns look than all of the space.
@@ -159,14 +165,26 @@ class _Bundle:
             if columns.count > self.most:
                 columns.turn(centre.Q[:, : int(KEPT * self.most)])
             columns.join(vectors)
+            if mu <= SMALLEST * self.size:
+                iteration.stalls()
+                break
             mu = min(mu, max(0.3 * lacking / (columns.count + len(self.z)), FALL * mu))
         V, X = iteration.best
         values = _values(data, self.eigenvectors.outer(V), X)
-        return iteration.attempt(values, {"cannot": data.on_links(self.best_z)})
+        return iteration.attempt(values, self._duals())
 
     def _improve(self, bound: float) -> None:
         if bound > self.bound:
             self.bound, self.best_z = bound, self.z
+
+    def _duals(self) -> dict[str, np.ndarray]:
+        z = np.zeros(len(self.data.block_pairs))
+        z[self.data.counts] = self.best_z
+        return {"cannot": self.data.on_links(z)}
+
+    def _infeasible(self) -> Attempt:
+        reason = f"multipliers have the bound {self.bound:.4g}, and no point has a value above {self.highest:.4g}"
+        return Attempt(Status.INFEASIBLE, reason, {}, self._duals(), solve_seconds=self.iteration.seconds)
 
     def _model(self, columns: _Columns) -> Model:
         pairs = Pairs(columns.V[self.a], columns.V[self.b], self.along)
@@ -174,18 +192,19 @@ class _Bundle:
 
     def _feasible(self, model: Model, centre: Centre) -> tuple[float, np.ndarray]:
         """Return the value of a feasible matrix near the centre, and the matrix; infinity if there is none."""
-        must_hold = np.isinf(self.data.block_prices)
+        must_hold = np.isinf(self.prices)
         turned = model.pairs.turned(centre.Q)
         hard = Pairs(turned.left[must_hold], turned.right[must_hold], turned.a[must_hold])
-        missing = np.append(-hard.products(np.diag(centre.x)), self.k - centre.x.sum())
+        missing = np.append(-hard.products(centre.predicted), self.k - np.trace(centre.predicted))
         change, norm = correction(centre.x, hard, missing)
+        # The prediction takes up part of the room.
         if not norm <= INSIDE:
-            return np.inf, centre.X
-        X = _symmetric(centre.Q @ (np.diag(centre.x) + change) @ centre.Q.T)
-        paid = abs(model.pairs.products(X)) * np.where(must_hold, 0.0, self.data.block_prices)
+            return np.inf, centre.Q @ centre.predicted @ centre.Q.T
+        X = _symmetric(centre.Q @ (centre.predicted + change) @ centre.Q.T)
+        paid = abs(model.pairs.products(X)) * np.where(must_hold, 0.0, self.prices)
         return self.constant + float(np.vdot(model.C, X)) + float(paid.sum()), X
 
     def _widen(self) -> None:
         """Raise limits that only stand in for infinity, where multipliers come near them."""
         near = (abs(self.z) > 0.5 * self.limits) & (self.limits < LARGEST_LIMIT * self.size)
-        self.limits = np.where(near, np.minimum(4 * self.limits, self.data.block_prices), self.limits)
+        self.limits = np.where(near, np.minimum(4 * self.limits, self.prices), self.limits)

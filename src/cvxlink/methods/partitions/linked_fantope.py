@@ -132,6 +132,11 @@ class LinkedFantope:
         """The pairs of blocks with cannot-links between them; within one, if links contradict one another."""
         return self._lifted[0]
 
+    @property
+    def counts(self) -> np.ndarray:
+        """Which of these pairs are not free of charge."""
+        return self.block_prices > 0
+
     @cached_property
     def block_prices(self) -> np.ndarray:
         """What |Y_ab| costs; infinity where it must be zero."""
@@ -148,7 +153,7 @@ class LinkedFantope:
         pairs, number, share = self._lifted
         many = np.bincount(number, minlength=len(pairs))[number]
         with np.errstate(invalid="ignore"):
-            by_price = z[number] / self.block_prices[number] * self.prices
+            by_price = np.where(self.prices > 0, z[number] / self.block_prices[number] * self.prices, 0.0)
         return np.where(np.isfinite(self.prices), by_price, z[number] / (share * many))
 
     def multipliers(self, duals: Mapping[str, Any]) -> np.ndarray:
