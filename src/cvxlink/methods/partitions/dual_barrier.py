@@ -150,7 +150,7 @@ class _Smoothed:
         self.eigenvalues, self.Q = np.linalg.eigh(model.C - model.pairs.added(z))
         s = self.eigenvalues - theta
         root = np.hypot(s, 2 * mu)
-        y = np.where(s > 0, root + s, 4 * mu**2 / np.maximum(root - s, 1e-300))
+        y = np.where(s > 0, root + s, 4 * mu**2 / (root + abs(s)))
         self.x = 2 * mu / (2 * mu + y)
         self.s, self.y = s, y / (2 * mu + y)
         barrier = np.log1p(-((z / model.limits) ** 2)).sum()

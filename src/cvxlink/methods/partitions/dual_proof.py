@@ -226,13 +226,15 @@ def _value(
     middle = np.zeros((len(X) + 1, len(X) + 1))
     middle[0, 0], middle[1:, 1:] = 1.0, X
     Y = Congruence(np.column_stack([data.block_w, V]), middle)
-    C, off = data.partition.block_C, _off(V, data.block_w)
+    C, w, off = data.partition.block_C, data.block_w, _off(V, data.block_w)
     value, moved = inner_product(C, Y), 6 * off * data.k
     a, b = data.block_pairs[~held].T
     if len(a):
         entries = (Y.T[a] @ Y.M * Y.T[b]).sum(axis=1)
         rounding = gamma(4 * len(X) + 16) * (abs(Y.T[a]) @ abs(Y.M) * abs(Y.T[b])).sum(axis=1)
-        value = value + dot(data.block_prices[~held], abs(entries) + rounding + moved + change)
+        if change:
+            rounding = rounding + 1.01 * change * np.linalg.norm(Pairs(V[a], V[b], w[a]).written(weights), axis=1)
+        value = value + dot(data.block_prices[~held], abs(entries) + rounding + moved)
     if change:
         value = value + Ball(0.0, 1.01 * change * norm_above(np.sqrt(weights) * as_dense(V.T @ (C @ V))))
     rounded = data.k * gamma(2 * terms_per_row(data.partition.C) + 2 * _largest_block(data) + 16)

@@ -29,7 +29,7 @@ from ..base import LinkedProblem
 from .block_form import BlockForm
 from .dual_proof import certify_linked_fantope
 from .dual_route import LinkedCutDual
-from .linked_fantope import LinkedFantope
+from .linked_fantope import LinkedFantope, refuted
 from .partition import Partition
 
 
@@ -142,6 +142,7 @@ class LinkedCut(LinkedProblem):
             certify_linked_fantope,
             not_linear="Z is bounded by the identity as well",
             suits_solvers=False,
+            refutes=refuted,
         )
 
     @property
