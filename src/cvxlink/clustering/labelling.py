@@ -29,7 +29,7 @@ from ..numerics.threads import threads_for
 
 # Squared distances below this share of the largest squared length count as rounding errors.
 SAME_PLACE = 1e-10
-METHODS = ("kernel-kmeans", "spectral", "kmeans", "cut", "argmax")
+METHODS = ("kernel-kmeans", "spectral", "kmeans", "cut", "argmax", "partition")
 
 
 def places(k: int, kernel: np.ndarray | None = None, factor: np.ndarray | None = None) -> np.ndarray:

@@ -185,3 +185,17 @@ def test_bad_input_is_named():
     ):
         with pytest.raises(cl.CvxlinkError, match=words):
             cl.KMeans(*arguments)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_clustering_of_an_answer_keeps_the_links_and_is_near_its_bound(seed):
+    X, links = drawn(seed, n=9, n_links=6)
+    problem = cl.KMeans(X, links, 3)
+    solution = problem.solve()
+    labels = solution.cluster(random_state=0)
+    assert keep(links, labels)
+    assert squared_distances_to_means(X, labels) == pytest.approx(best_value(problem), rel=1e-9)
+    assert solution.relaxation_gap(labels).gap >= -1e-9
+    graph = cl.Graph.knn(X, 4)
+    cut = cl.LinkedCut(graph, links, 3).solve()
+    assert keep(links, cut.cluster(method="partition", random_state=0))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import cvxpy as cp
@@ -24,6 +24,7 @@ from .cuts import Cuts
 from .partition import Partition
 from .proof import certify_relaxation
 from .relaxation import Relaxation, cut_constraints, size_constraints
+from .rounding import rounded_answer
 from .routes import Splitting
 from .strengthening import Strengthening, strengthening_of
 
@@ -74,7 +75,7 @@ class KMeans(Problem):
         hard_links=True,
         yields="kernel, embedding",
         embedding=True,
-        cluster="kmeans",
+        cluster="partition",
     )
 
     def variables(self) -> dict[str, cp.Variable]:
@@ -174,8 +175,9 @@ class KMeans(Problem):
     # ------------------------------------------------------------------ what is made of a solution
 
     def learnt(self, values: Arrays) -> Learnt:
-        """The kernel Z; k-means on its rows."""
-        return Learnt(kernel=self.answer(values).stored["Z"])
+        """The kernel Z, and the best clustering near it that keeps the links."""
+        Z = self.answer(values).stored["Z"]
+        return Learnt(kernel=Z, rounding=partial(rounded_answer, self.partition, Z))
 
     def point_of_clustering(self, labels: Any) -> dict[str, Any]:
         """The matrix of a clustering, whose value is its sum of squared distances."""

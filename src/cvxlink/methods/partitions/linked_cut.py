@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import cvxpy as cp
@@ -31,6 +31,7 @@ from .linked_fantope import LinkedFantope
 from .partition import Partition
 from .proof import certify_relaxation
 from .relaxation import Relaxation
+from .rounding import rounded_answer
 from .routes import Splitting
 
 
@@ -272,6 +273,7 @@ class LinkedCut(LinkedProblem):
             kernel=Z,
             embedding=lambda: kernel_factor(Z) / self.root_degrees[:, None],
             weights=self.graph.degrees,
+            rounding=partial(rounded_answer, self.clusterings, Z),
         )
 
     def point_of_clustering(self, labels: Any) -> dict[str, Any]:
