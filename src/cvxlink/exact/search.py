@@ -269,8 +269,8 @@ def _pool(bounding: Bounding, n_jobs: int) -> Iterator[ProcessPoolExecutor]:
         pool.shutdown(wait=False, cancel_futures=True)
         if isinstance(error, BrokenProcessPool):
             raise CvxlinkError(
-                "a process of the search was ended from outside, perhaps for lack of memory; ask for fewer processes by "
-                "n_jobs. With file=…, the search goes on from what was proven"
+                "a process of the search was ended from outside, perhaps for lack of memory; ask for fewer by n_jobs. "
+                "With file=…, the search goes on from what was proven"
             ) from error
         raise
     pool.shutdown()
