@@ -20,13 +20,13 @@ from .splitting import Blocks, Found, State, solved
 ADDED_PER_BLOCK = 20
 # Steps without cuts, and in each round with cuts.
 FIRST_STEPS = 2000
-STEPS = 300
+STEPS = 150
 # A program is solved well enough if its value and bound differ by this share of them, or by the other share of what is
 # left to the best known clustering.
 CLOSE = 1e-5
 SHARE = 0.02
 # No further round is worth its time if one closes less than this share of the gap to the best known clustering.
-LEAST_GAIN = 0.02
+LEAST_GAIN = 0.3
 
 
 @dataclass(frozen=True)
