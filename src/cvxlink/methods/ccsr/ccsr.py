@@ -28,7 +28,7 @@ from .routes import InteriorLeastSquares
 
 MOST_SHOWN = 20
 PAPERS_ORDER = 15
-# A linear rule separates up to twice as many random pairs as it has unknowns (Cover 1965); a fit to fewer proves nothing.
+# A linear rule separates up to twice as many random pairs as it has unknowns (Cover 1965); to fit fewer proves nothing.
 LINKS_PER_UNKNOWN = 2
 
 

@@ -39,11 +39,12 @@ class SSKK(LinkedProblem):
               \qquad K = \sigma I + D^{-1/2}(W + P)D^{-1/2} .
 
     Links enter the affinity as penalties, :math:`P_{ij} = +p_{ij}` on must-links and :math:`-p_{ij}` on cannot-links,
-    and a shift σ, as small as possible, makes it a kernel. Weighted kernel k-means with the kernel :math:`D^{-1/2}KD^{-1/2}` and the degrees as
-    weights is then the normalised cut of the changed graph: a clustering with indicator matrix H has the distortion ⟨K,
-    I − X⟩ with the projection :math:`X = D^{1/2}H(H^\top D H)^{-1}H^\top D^{1/2}`, and the program, also known as trace
-    maximisation, is its relaxation: the optimum, the sum of the n − k smallest eigenvalues of K, is a lower bound on
-    the distortion of every clustering. Kernel k-means starts from the eigenvectors and from random centres.
+    and a shift σ, as small as possible, makes it a kernel. Weighted kernel k-means with the kernel
+    :math:`D^{-1/2}KD^{-1/2}` and the degrees as weights is then the normalised cut of the changed graph: a clustering
+    with indicator matrix H has the distortion ⟨K, I − X⟩ with the projection :math:`X = D^{1/2}H(H^\top D
+    H)^{-1}H^\top D^{1/2}`, and the program, also known as trace maximisation, is its relaxation: the optimum, the sum
+    of the n − k smallest eigenvalues of K, is a lower bound on the distortion of every clustering. Kernel k-means
+    starts from the eigenvectors and from random centres.
 
     Parameters
     ----------

@@ -83,6 +83,6 @@ def nothing_apart(problem: PCP) -> tuple[str, ...]:
         return ()
     where = "all points" if count == 1 else f"all points of each of the {count} components of the graph"
     return (
-        f"there are no cannot-links, so {type(problem).__name__} maps {where} to one place, where there are no clusters "
-        f"to find; add cannot-links, or use LinkedCut or SRCP",
+        f"there are no cannot-links, so {type(problem).__name__} maps {where} to one place, where there are no "
+        f"clusters to find; add cannot-links, or use LinkedCut or SRCP",
     )
