@@ -248,7 +248,7 @@ def _number_of_clusters(solution: Any, n_clusters: int | None, method: str | Non
 def _warn_of_single_points(labels: np.ndarray, k: int) -> None:
     """Warn if at least half of the clusters besides the largest hold one point each, although points are many."""
     alone = np.flatnonzero(np.bincount(labels, minlength=k)[labels] == 1)
-    are_several = len(alone) >= 2 or len(alone) == k - 1
+    are_several = len(alone) >= 2 or len(alone) == k - 1 == 1
     if len(labels) < MANY_PER_CLUSTER * k or 2 * len(alone) < k - 1 or not are_several:
         return
     named = ", ".join(map(str, alone[:5])) + (", …" if len(alone) > 5 else "")

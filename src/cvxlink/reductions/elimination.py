@@ -60,9 +60,7 @@ def _cost_on_kept_points(original: LinearSDP) -> np.ndarray:
         raise ReductionRefused(f"the cost is not positive definite on the points it would drop: {error}") from error
     largest = float(abs(original.extension.matrix).max())
     if is_laplacian and largest > LARGEST_VALUE:
-        what = (
-            f"weights differ so much that values at some points are {largest:.0e} times linked ones, too large"
-        )
+        what = f"weights differ so much that values at some points are {largest:.0e} times linked ones, too large"
         raise _too_unequal(what)
     return cost
 
