@@ -49,6 +49,5 @@ def test_a_solution_says_which_points_and_what_to_do():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         kept = np.delete(X, [5, 50], axis=0)
-        cl.PCP(cl.Graph.knn(kept, 5), cl.Links(78, cannot=[(0, 4), (4, 20), (0, 20)])).solve().cluster(
-            3, random_state=0
-        )
+        inside = cl.PCP(cl.Graph.knn(kept, 5), cl.Links(78, cannot=[(0, 4), (4, 20), (0, 20)]))
+        inside.solve().cluster(3, random_state=0)
