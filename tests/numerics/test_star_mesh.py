@@ -69,12 +69,13 @@ def test_blocks_of_points_are_eliminated_like_single_ones(block, monkeypatch):
 
 
 def test_products_of_weights_may_be_smaller_than_any_number():
-    # 1e-200 in series with 1e-200 beside 1: the product that makes the mesh is 1e-400.
-    W = np.zeros((4, 4))
-    W[0, 1], W[1, 2], W[1, 3], W[2, 3] = 1e-200, 1e-200, 1.0, 1e-250
-    W, known = W + W.T, [0, 2]
-    mesh = eliminated(cl.Graph.from_affinity(W).laplacian(False), np.ones(4), np.array(known))
+    # Without point 4, points 0 and 5 are joined by 1e-400, which is a share of 1e-200 in the weights of point 5.
+    W = np.zeros((6, 6))
+    W[4, 0], W[4, 1], W[4, 5], W[5, 1:4] = 1e-200, 1, 1e-200, 1e-230
+    W, known = W + W.T, [0, 1, 2, 3]
+    mesh = eliminated(cl.Graph.from_affinity(W).laplacian(False), np.ones(6), np.array(known))
     Q, schur = exact_reduction(W, known)
+    assert 0 < Q[5, 0] < 1e-199
     np.testing.assert_allclose(mesh.extension, Q, rtol=1e-12)
     np.testing.assert_allclose(mesh.cost, schur, rtol=1e-12)
 
