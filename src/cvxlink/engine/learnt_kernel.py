@@ -165,13 +165,15 @@ def cluster(solution: Any, n_clusters: int | None, method: str | None, random_st
     for caution in solution.problem.cautions(k):
         if caution not in known:
             warnings.warn(caution, LinkWarning, stacklevel=3)
+    if method == "argmax":  # clusters are classes that labels name
+        return best_class(solution.scores)
     labels = _clustered(solution, k, method, random_state, n_init)
-    if method != "argmax":  # there clusters are classes that labels name
-        _warn_of_single_points(labels, k)
+    _warn_of_single_points(labels, k)
     return labels
 
 
 def _clustered(solution: Any, k: int, method: str, random_state: Any, n_init: int) -> np.ndarray:
+    """Cluster what was learnt by one of the methods."""
     links = getattr(solution.problem, "links", None)
     if method != "kernel-kmeans":
         _warn_of_links(links, k)
@@ -179,8 +181,6 @@ def _clustered(solution: Any, k: int, method: str, random_state: Any, n_init: in
         return spectral(solution.affinity_for(k), k, random_state, n_init)
     if method == "partition":
         return solution.learnt.rounding(random_state, n_init)
-    if method == "argmax":
-        return best_class(solution.scores)
     if method == "cut" and k == 2 and solution.embedding.shape[1] == 1:
         return (solution.embedding[:, 0] > 0).astype(int)
     weights = solution.weights
@@ -201,7 +201,7 @@ def _clustered(solution: Any, k: int, method: str, random_state: Any, n_init: in
             f"cluster{'s exist' if found > 1 else ' exists'}. Add cannot-links, or use a method that trades links off "
             f"against the graph, such as SRCP.",
             LinkWarning,
-            stacklevel=5,
+            stacklevel=4,
         )
         return at
     _warn_of_links(links, k)
