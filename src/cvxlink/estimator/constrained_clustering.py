@@ -26,6 +26,7 @@ from ..numerics.checks import as_count, real_array
 from ..programs.status import DEFAULT_ACCURACY
 from ..solvers.route import Progress
 from .options import OptionsAsParameters
+from .scales import warn_of_scales
 from .supervision import Supervision, argument_names, takes_either
 
 LONGEST_MESSAGE = 500
@@ -122,6 +123,9 @@ class ConstrainedClustering(ClusterMixin, OptionsAsParameters):
 
     Notes
     -----
+    Distances depend on the units of the features, and are not scaled here; a warning says where a few features outweigh
+    all others. ``make_pipeline(StandardScaler(), ConstrainedClustering(…))`` scales them, as the command line does.
+
     Without links and labels there is nothing to propagate. The points are then clustered by their graph alone (NCuts),
     with a warning.
 
@@ -302,6 +306,8 @@ class ConstrainedClustering(ClusterMixin, OptionsAsParameters):
         asked = self.n_clusters
         k = known.n_clusters(all_links) if asked is None else as_count(asked, "n_clusters", 1, n)
         graph, labels = self._graph(X), known.labels_for(chosen, k)
+        if self.affinity != "precomputed":
+            warn_of_scales(X)
         with argument_names(dict.fromkeys(options, "method_options")):
             problem = chosen.make(graph, all_links, labels, k, **options)
         found = getattr(problem, "n_clusters", k)
