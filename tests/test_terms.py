@@ -179,6 +179,40 @@ def test_rows_of_assignments_are_the_same_and_not_negative():
     assert np.sum(terms.nonnegative(F).violation()) == 6
 
 
+def test_rows_are_the_same_after_division_by_a_scale():
+    d, K = np.array([1.0, 2.0, 0.5, 3.0]), kernel()
+    K.value = np.outer(d, d)  # all rows are multiples of d, so they are equal after division by it
+    for scale in (d, 1e6 * d, 1e-6 * d):
+        assert np.max(terms.same_rows(K, LINKS, scale).violation()) < 1e-12
+    assert np.max(terms.same_rows(K, LINKS).violation()) > 1
+    constraint = terms.same_rows(kernel(), LINKS, d)
+    rows_of(constraint, constraint.variables()[0])
+    K.value = PHI @ PHI.T
+    i, j = LINKS.must.T
+    expected = abs(K.value[i] / d[i, None] - K.value[j] / d[j, None]) * (d[i] * d[j] / np.hypot(d[i], d[j]))[:, None]
+    np.testing.assert_allclose(terms.same_rows(K, LINKS, d).violation(), np.sqrt(2) * expected.ravel(), atol=1e-12)
+    text = mathematics.expression(terms.same_rows(K, LINKS, d), {"K": K})
+    assert text == "Kᵢₖ / dᵢ = Kⱼₖ / dⱼ    for all k, (i,j) ∈ 𝓜"
+    Z, f = cp.Variable((4, 2)), cp.Variable(4)
+    Z.value, f.value = np.outer(d, [1.0, -2.0]), d
+    for values in (Z, f):
+        assert np.max(terms.same_rows(values, LINKS, d).violation()) < 1e-12
+        assert np.max(terms.same_rows(values, LINKS, 1 / d).violation()) > 0.5
+
+
+def test_a_vector_is_kept():
+    d, K = np.array([1.0, 2.0, 0.5, 3.0]), kernel()
+    constraint = terms.keeps_vector(K, d)
+    np.testing.assert_allclose(constraint.violation(), abs(K.value @ d - d))
+    rows_of(constraint, K)
+    assert mathematics.expression(terms.keeps_vector(K, d, "w"), {"K": K}) == "K w = w"
+    # The rows of a large matrix are not written out before somebody needs them.
+    assert terms.keeps_vector(cp.Variable((20_000, 20_000), symmetric=True), np.ones(20_000)).size == 20_000
+    F = cp.Variable((4, 4))
+    F.value = np.triu(np.ones((4, 4)))
+    np.testing.assert_allclose(terms.keeps_vector(F, d).violation(), abs(F.value @ d - d))
+
+
 def test_the_fantope_holds_averages_of_projections_and_nothing_else():
     X, group = cp.Variable((3, 3), symmetric=True), ("trace", "psd", "below")
     for value, broken in (
@@ -278,6 +312,10 @@ def test_new_terms_solve_what_can_be_solved_by_hand():
         (lambda K: terms.must_links_at_least(K, LINKS, "half"), "bound must be a finite number"),
         (lambda K: terms.same_rows(K[:3], LINKS), "links are on 4 points, but Z has the shape"),
         (lambda K: terms.same_rows("Z", LINKS), "Z must be a CVXPY variable"),
+        (lambda K: terms.same_rows(K, LINKS, [1, 2, 3]), "scale must"),
+        (lambda K: terms.same_rows(K, LINKS, [1, 2, 3, 0]), "scale must be positive"),
+        (lambda K: terms.keeps_vector(K, [1, 2, 3]), "d must"),
+        (lambda K: terms.keeps_vector(K, [1, 2, 3, np.nan]), "d has NaN"),
         (lambda K: terms.opposite(K, [(0, 1)]), "Links object"),
         (lambda K: terms.fantope(K, 5), "k must be between 1 and 4"),
         (lambda K: terms.worst_of_graphs(K, []), "laplacians must have at least one matrix"),

@@ -25,6 +25,7 @@ METHODS = {
     "SL": ".spectral_learning.sl",
     "SSKK": ".fantope.sskk",
     "NCuts": ".fantope.ncuts",
+    "LinkedCut": ".partitions.linked_cut",
     "ImprovedOrder": ".spectral_transforms.improved_order",
     "GaussianField": ".spectral_transforms.gaussian_field",
 }

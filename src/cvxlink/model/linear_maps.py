@@ -7,6 +7,8 @@ such maps can be declared, printed and read as data for any number of points.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cached_property, partial
 from typing import Any
 
 import cvxpy as cp
@@ -79,6 +81,47 @@ class LinearMap(AffAtom):
         return lin.reshape(product, shape), []
 
 
+class LinearMapOnDemand(LinearMap):
+    """A map with so many coefficients that they are written out only when somebody reads them.
+
+    Parameters
+    ----------
+    K : CVXPY expression, n × n
+    count : int
+        The number of rows.
+    coefficients : function
+        Returns the coefficients of all rows, count × n².
+    """
+
+    def __init__(self, K: Any, count: int, coefficients: Callable[[], sp.csr_array]) -> None:
+        self.count, self.coefficients = count, coefficients
+        AffAtom.__init__(self, K)
+
+    @cached_property
+    def A(self) -> sp.csr_array:
+        """The coefficients."""
+        return self.coefficients()
+
+    scalar = False
+
+    def shape_from_args(self) -> tuple[int, ...]:
+        """Return the shape of the result."""
+        return (self.count,)
+
+    def validate_arguments(self) -> None:
+        """Raise if the matrix is not square."""
+        if self.args[0].ndim != 2 or self.args[0].shape[0] != self.args[0].shape[1]:
+            raise ValueError(f"the matrix must be square, but it has shape {self.args[0].shape}")
+
+    def name(self) -> str:
+        """Return how it is printed if nothing better is known."""
+        return f"[{self.count} linear maps]({self.args[0].name()})"
+
+    def get_data(self) -> list[Any]:
+        """Return the arguments for a copy."""
+        return [self.count, self.coefficients]
+
+
 def entries(K: Any, i: Any, j: Any, weights: Any = 1.0) -> LinearMap:
     """Return the entries K_ij at given places, times weights."""
     n, count = K.shape[0], len(i)
@@ -102,13 +145,31 @@ def squared_distances(K: Any, i: np.ndarray, j: np.ndarray, sign: float = 1.0) -
     return LinearMap(K, at_places(n, row, np.concatenate([i, j, i]), np.concatenate([i, j, j]), weights, count))
 
 
-def row_differences(K: Any, i: Any, j: Any) -> LinearMap:
-    """Return K_ik − K_jk for all k, pair after pair."""
-    n, count = K.shape[0], len(i)
-    i, j = (np.repeat(np.asarray(ends, dtype=np.int64), n) for ends in (i, j))
-    k, row, one = np.tile(np.arange(n), count), np.arange(count * n), np.ones(count * n)
-    places = np.tile(row, 2), np.concatenate([i, j]), np.tile(k, 2), np.concatenate([one, -one])
-    return LinearMap(K, at_places(n, *places, count * n))
+def row_differences(K: Any, i: Any, j: Any, weights: Any = (1.0, 1.0)) -> LinearMapOnDemand:
+    """Return K_ik − K_jk for all k, pair after pair; with weights (a, b), numbers for each pair, a K_ik − b K_jk."""
+    count = len(i)
+    ends = tuple(np.asarray(end, dtype=np.int64) for end in (i, j))
+    factors = tuple(np.broadcast_to(weight, count) for weight in weights)
+    return LinearMapOnDemand(K, count * K.shape[0], partial(_row_differences, K.shape[0], ends, factors))
+
+
+def _row_differences(n: int, ends: tuple[np.ndarray, ...], weights: tuple[np.ndarray, ...]) -> sp.csr_array:
+    (i, j), (a, b) = (map(partial(np.repeat, repeats=n), both) for both in (ends, weights))
+    count = len(ends[0])
+    k, row = np.tile(np.arange(n), count), np.arange(count * n)
+    places = np.tile(row, 2), np.concatenate([i, j]), np.tile(k, 2), np.concatenate([a, -b])
+    return at_places(n, *places, count * n)
+
+
+def product_with(K: Any, v: np.ndarray) -> LinearMapOnDemand:
+    """Return Kv for a symmetric matrix K."""
+    return LinearMapOnDemand(K, len(v), partial(_product_with, v))
+
+
+def _product_with(v: np.ndarray) -> sp.csr_array:
+    n = len(v)
+    row = np.repeat(np.arange(n), n)
+    return at_places(n, row, row, np.tile(np.arange(n), n), np.tile(v, n), n)
 
 
 def inner_product(C: Any, K: Any) -> LinearMap:
@@ -148,5 +209,5 @@ def at_least(linear: LinearMap, b: Any) -> Any:
 
 def _with_rows(constraint: Any, linear: LinearMap, b: Any) -> Any:
     if not isinstance(b, cp.Expression):  # a parameter may change
-        constraint.rows = linear, np.broadcast_to(np.asarray(b, dtype=float), linear.A.shape[0])
+        constraint.rows = linear, np.broadcast_to(np.asarray(b, dtype=float), linear.size)
     return constraint

@@ -9,10 +9,20 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..data.links import Links
+from ..errors import InvalidInput
 from ..model.expressions import as_coefficients, as_expression, as_square_expression
-from ..model.linear_maps import at_least, at_most, entries, equal, inner_product, row_differences, squared_distances
+from ..model.linear_maps import (
+    at_least,
+    at_most,
+    entries,
+    equal,
+    inner_product,
+    product_with,
+    row_differences,
+    squared_distances,
+)
 from ..numerics.arguments import as_text
-from ..numerics.checks import as_count, as_number, as_positive
+from ..numerics.checks import as_count, as_number, as_positive, finite_array
 from .arguments import about_links, as_points, like, link_pairs
 from .writing import stands_for
 
@@ -76,9 +86,15 @@ def cannot_sums_at_most(K: Any, links: Links, bound: Any, symbol: str = r"\beta_
 
 
 @about_links("cannot")
-def cannot_links(K: Any, links: Links) -> Any:
-    """K_ij = 0 on 𝓒: images at right angles."""
+def cannot_links(K: Any, links: Links, slack: Any = None) -> Any:
+    """K_ij = 0 on 𝓒: images at right angles.
+
+    With a slack s, a variable with one entry per cannot-link, K_ij = s_ij: what the objective has to keep small.
+    """
     i, j = link_pairs(K, links, "cannot").T
+    if slack is not None:
+        s = as_expression(slack, "slack", (len(i),))
+        return stands_for(entries(K, i, j) - s == 0, r"@_{ij} = s_{ij} \quad (i,j) \in \mathcal{C}", K)
     return stands_for(equal(entries(K, i, j), 0), r"@_{ij} = 0 \quad (i,j) \in \mathcal{C}", K)
 
 
@@ -97,18 +113,49 @@ def opposite(K: Any, links: Links) -> Any:
     return stands_for(equal(entries(K, i, j), -1), r"@_{ij} = -1 \quad (i,j) \in \mathcal{C}", K)
 
 
-def same_rows(Z: Any, links: Links) -> Any:
-    """Z_ik = Z_jk for all k on 𝓜: both points have the same row, of a kernel or of assignments to clusters."""
-    Z = as_expression(Z, "Z", (None,), (None, None))
+def same_rows(Z: Any, links: Links, scale: Any = None, symbol: str = "d") -> Any:
+    """Z_ik = Z_jk for all k on 𝓜: both points have the same row, of a kernel or of assignments to clusters.
+
+    With a scale d > 0, a number for each point, the rows are equal after division: Z_ik / d_i = Z_jk / d_j. Each
+    equation is divided by the size of its numbers, so that multiples of d say the same. ``symbol`` is how d is printed.
+    """
+    Z, symbol = as_expression(Z, "Z", (None,), (None, None)), as_text(symbol, "symbol")
     i, j = link_pairs(Z, links, "must", "Z").T
-    tex = (
-        r"@_{ik} = @_{jk} \quad \forall k, (i,j) \in \mathcal{M}"
+    a, b, division = np.ones(len(i)), np.ones(len(i)), ("", "")
+    if scale is not None:
+        d = _positive_numbers(scale, "scale", Z)
+        size = np.hypot(d[i], d[j]) / np.sqrt(2)
+        a, b, division = d[j] / size, d[i] / size, (f" / {symbol}_i", f" / {symbol}_j")
+    one, other, who = (
+        ("@_{ik}", "@_{jk}", r"\forall k, (i,j) \in \mathcal{M}")
         if Z.ndim > 1
-        else r"@_i = @_j \quad (i,j) \in \mathcal{M}"
+        else ("@_i", "@_j", r"(i,j) \in \mathcal{M}")
     )
+    tex = rf"{one}{division[0]} = {other}{division[1]} \quad {who}"
     if Z.is_symmetric() and Z.ndim > 1:
-        return stands_for(equal(row_differences(Z, i, j), 0), tex, Z)
+        return stands_for(equal(row_differences(Z, i, j, (a, b)), 0), tex, Z)
+    if scale is not None:
+        a, b = (weight if Z.ndim == 1 else weight[:, None] for weight in (a, b))
+        return stands_for(cp.multiply(a, Z[i]) - cp.multiply(b, Z[j]) == 0, tex, Z)
     return stands_for(Z[i] - Z[j] == 0, tex, Z)
+
+
+def keeps_vector(Z: Any, d: Any, symbol: str = "d") -> Any:
+    """Zd = d: d is an eigenvector with eigenvalue 1, as are the root weights of points for the matrix of a clustering.
+
+    For k-means d has equal entries, for normalised cuts the roots of the degrees. ``symbol`` is how d is printed.
+    """
+    Z, symbol = as_square_expression(Z, "Z"), as_text(symbol, "symbol")
+    d = finite_array(d, "d", (Z.shape[0],), because=like(Z, "Z"))
+    tex = rf"@ {symbol} = {symbol}"
+    return stands_for(equal(product_with(Z, d), d) if Z.is_symmetric() else Z @ d == d, tex, Z)
+
+
+def _positive_numbers(values: Any, name: str, Z: Any) -> np.ndarray:
+    d = finite_array(values, name, (Z.shape[0],), because=like(Z, "Z"))
+    if not (d > 0).all():
+        raise InvalidInput.about(name, f"must be positive, but has {d.min():g}")
+    return d
 
 
 def nonnegative(K: Any) -> Any:

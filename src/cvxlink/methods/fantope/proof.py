@@ -13,6 +13,7 @@ from ...numerics.least_eigenvalue import sum_of_smallest
 from ...numerics.matrices import Congruence, Matrix
 from ...numerics.rounding import UNIT, Ball, gamma, inner_product, norm_above, row_sums_above, total
 from ...numerics.threads import threads_for
+from ..shared.shares import nearest_shares
 from .fantope import Fantope, eigenvalues_of
 
 
@@ -30,7 +31,7 @@ def certify_fantope(program: Fantope, point: Mapping[str, Matrix], duals: Mappin
     value = offset + inner_product(program.C, X)
     lower, upper = offset + Ball(least) - margin, None
     if len(eigenvalues) >= program.count:  # a product of lower rank has nothing to make a projection of
-        upper = _feasible_nearby(program, vectors, _nearest(eigenvalues, program.count))
+        upper = _feasible_nearby(program, vectors, nearest_shares(eigenvalues, program.count))
     cost = program.cost(X)
     return Certificate(
         cost,
@@ -60,15 +61,3 @@ def _feasible_nearby(program: Fantope, vectors: np.ndarray, shares: np.ndarray) 
     offset = Ball(program.offset, UNIT * abs(program.offset))
     value = offset + inner_product(program.C, Congruence(V, np.diag(x)))
     return value + Ball(0.0, (moved * row_sums_above(program.C)).upper) if off < 0.5 else Ball(np.nan, np.inf)
-
-
-def _nearest(eigenvalues: np.ndarray, count: int) -> np.ndarray:
-    """Return the nearest numbers between 0 and 1 with a given sum: all are shifted alike, then clipped."""
-    low, high = -float(eigenvalues.max()) - 1, 1 - float(eigenvalues.min())
-    for _ in range(100):
-        middle = (low + high) / 2
-        if np.clip(eigenvalues + middle, 0, 1).sum() < count:
-            low = middle
-        else:
-            high = middle
-    return np.clip(eigenvalues + high, 0, 1)

@@ -1,0 +1,229 @@
+r"""Bounds for the Fantope with links: the lower one is derived in :mod:`cvxlink.methods.partitions.linked_fantope`.
+
+*The upper bound* is the value of an exactly feasible point near the answer. The answer, on blocks and on the complement
+of w, has eigenvectors V and eigenvalues x. On their span, the smallest change in Dikin's metric
+(:mod:`cvxlink.methods.partitions.dual_barrier`) makes trace and cannot-links hold; it keeps 0 ⪯ X ⪯ I if its norm is at
+most one. What rounding leaves, ρ, is removed by one more such change, of norm at most :math:`\|\rho\|/\sqrt g` with the
+least eigenvalue g of the Gram matrix of the equations; that it exists is all the proof needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from ...certificates.certificate import Certificate
+from ...numerics.least_eigenvalue import sum_of_smallest
+from ...numerics.matrices import Congruence, Matrix, as_dense
+from ...numerics.rounding import (
+    UPWARDS,
+    Ball,
+    dot,
+    gamma,
+    inner_product,
+    norm_above,
+    row_sums_above,
+    terms_per_row,
+    total,
+)
+from ...numerics.threads import threads_for
+from ..shared.shares import nearest_shares
+from .dual_barrier import Pairs, dikin_weights
+from .linked_fantope import LinkedFantope
+
+# Eigenvalues of the answer are kept this far from 0 and 1, so that there is room for changes.
+ROOMS = (1e-13, 1e-10, 1e-8, 1e-6, 1e-5, 1e-4)
+# The equations of a change are written out with at most this many numbers.
+LARGEST = 2e7
+# Changes of a larger norm are not made.
+INSIDE = 0.9
+# Columns are multiplied in pieces of this length, which makes rounding errors smaller.
+PIECE = 256
+
+
+def certify_linked_fantope(data: LinkedFantope, point: Mapping[str, Matrix], duals: Mapping[str, Any]) -> Certificate:
+    """Compare the value with the bound at the multipliers that came with it, any numbers."""
+    with threads_for(data.partition.order):
+        bound, basis, margin, how = _bound(data, data.multipliers(duals))
+        upper = _attained(data, point["Z"])
+        violations = data.violations(point)
+    Z = point["Z"]
+    value = data.value(point)
+    if not isinstance(Z, Congruence):
+        violations["Z domain"] = float(abs(Z - Z.T).max())
+    return Certificate(
+        value,
+        violations,
+        lower_bound=bound if np.isfinite(bound) else None,
+        upper_bound=None if upper is None else upper.upper,
+        basis=basis,
+        missing="no exactly feasible point was found near it" if upper is None else "",
+        rounding=max(margin, 0.0 if upper is None else upper.radius),
+        rounding_is_proven=not how,
+    )
+
+
+def _bound(data: LinkedFantope, multipliers: np.ndarray) -> tuple[float, str, float, str]:
+    """Return the bound, its basis, what rounding takes from it, and how it is known if not by arithmetic alone."""
+    z, w, k = data.on_blocks(multipliers), data.block_w, data.k
+    S = data.matrix(z)
+    along = inner_product(S, Congruence(w[:, None], np.eye(1))) / dot(w, w)
+    least, margin, how = sum_of_smallest(S, k - 1, v=w) if k > 1 else (0.0, 0.0, "")
+    # The entries of S are rounded: sums over blocks, divided by their sizes.
+    C = data.partition.block_C
+    size = row_sums_above(C) + row_sums_above(C - S)
+    lost = Ball(margin) + k * gamma(2 * terms_per_row(data.partition.C) + 2 * _largest_block(data) + 16) * Ball(size)
+    lower = along + Ball(least) - lost
+    what = {1: "", 2: " + the smallest eigenvalue"}.get(k, f" + the sum of the {k - 1} smallest eigenvalues")
+    basis = f"wᵀSw{what} of S on w's complement, S = C − Σ z E{how}"
+    nothing = -(k * gamma(2 * terms_per_row(data.partition.C) + 24) * Ball(row_sums_above(data.partition.C))).upper
+    if lower.lower > nothing:
+        return lower.lower, basis, (lower.radius + lost).upper, how
+    return nothing, "no cut costs less than nothing", -nothing, ""
+
+
+def _largest_block(data: LinkedFantope) -> int:
+    return int(data.partition.block_sizes.max())
+
+
+def _attained(data: LinkedFantope, Z: Matrix) -> Ball | None:
+    """Return the value of an exactly feasible point near Z, or None if none is found."""
+    if data.k == 1:
+        hard = np.isinf(data.block_prices)
+        return None if hard.any() else _value(data, np.zeros((data.partition.order, 0)), np.zeros((0, 0)))
+    x, V = _spectrum(data, Z)
+    most = int(np.sqrt(2 * LARGEST / (len(data.block_pairs) + 1)))
+    if most < len(x):
+        x, V = x[-most:], V[:, -most:]
+    if len(x) < data.k - 1 or not np.isfinite(V).all():
+        return None
+    best = None
+    for room in ROOMS:
+        found = _made_feasible(data, x, V, room)
+        if found is not None and (best is None or found.upper < best.upper):
+            best = found
+        elif best is not None:  # more room only costs more
+            break
+    return best
+
+
+def _spectrum(data: LinkedFantope, Z: Matrix) -> tuple[np.ndarray, np.ndarray]:
+    """Return eigenvalues and eigenvectors of TᵀZT on the complement of w, in increasing order."""
+    T, w = data.partition.T, data.block_w
+    if isinstance(Z, Congruence):
+        columns = as_dense(T.T @ Z.T)
+        V, R = np.linalg.qr(columns - np.outer(w, w @ columns))
+        small = R @ Z.M @ R.T
+        x, turned = np.linalg.eigh((small + small.T) / 2)
+        V = V @ turned
+        # Directions that are lost in rounding, as the one along w is, are not orthogonal to w.
+        kept = abs(w @ V) < 1e-10
+        return x[kept], V[:, kept]
+    Y = T.T @ (T.T @ Z).T
+    v = Y @ w
+    Y = Y - np.outer(w, v) - np.outer(v, w) + (w @ v - 2) * np.outer(w, w)
+    x, V = np.linalg.eigh((Y + Y.T) / 2)
+    return x[1:], V[:, 1:]
+
+
+def _made_feasible(data: LinkedFantope, x: np.ndarray, V: np.ndarray, room: float) -> Ball | None:
+    k = data.k - 1
+    if len(x) == k and not np.isinf(data.block_prices).any():
+        return _value(data, V, np.eye(k))  # a projection, whatever was rounded
+    x = nearest_shares(x, k, room)
+    hard = np.isinf(data.block_prices)
+    a, b = data.block_pairs[hard].T
+    w = data.block_w
+    pairs = Pairs(V[a], V[b], w[a] * w[b])
+    change, norm = _change(x, pairs, k)
+    if not norm <= INSIDE:
+        return None
+    X = np.diag(x) + change
+    # The nearest orthonormal columns on the complement of w are within this distance of V.
+    off = _off(V, w)
+    sizes = (abs(pairs.left) @ abs(X) * abs(pairs.right)).sum(axis=1)
+    # Rows of V and w change in proportion to their lengths.
+    lengths = (np.linalg.norm(np.column_stack([w, V])[end], axis=1) for end in (a, b))
+    moved = 2.1 * off * np.prod(list(lengths), axis=0)
+    rest = abs(pairs.products(X)) + gamma(2 * len(x) + 8) * (sizes + abs(pairs.a)) + 2 * moved
+    rest = np.append(rest, (total(X.diagonal()) - k).magnitude)
+    further = _norm_of_change(x, pairs, rest, np.append(moved, 0.0))
+    if not further <= (1 - INSIDE) / 2 or not off < 1e-6:
+        return None
+    return _value(data, V, X, further, dikin_weights(x, 1 - x))
+
+
+def _equations(x: np.ndarray, pairs: Pairs) -> np.ndarray:
+    """Return the equations of a change, in the numbers Δ_ij/√ω_ij, twice as much squared for i < j; trace last."""
+    weight = dikin_weights(x, 1 - x)
+    rows, columns = np.triu_indices(len(x))
+    trace = np.where(rows == columns, np.sqrt(weight[rows, columns]), 0.0)
+    return np.vstack([pairs.written(weight), trace])
+
+
+def _change(x: np.ndarray, pairs: Pairs, k: int) -> tuple[np.ndarray, float]:
+    """Return the smallest change in Dikin's metric that makes the equations hold, and its norm."""
+    missing = np.append(-pairs.products(np.diag(x)), k - x.sum())
+    scaled = np.linalg.lstsq(_equations(x, pairs), missing, rcond=None)[0]
+    rows, columns = np.triu_indices(len(x))
+    weight = np.where(rows == columns, 1.0, 0.5) * dikin_weights(x, 1 - x)[rows, columns]
+    change = np.zeros((len(x), len(x)))
+    change[rows, columns] = change[columns, rows] = scaled * np.sqrt(weight)
+    return change, norm_above(scaled)
+
+
+def _norm_of_change(x: np.ndarray, pairs: Pairs, rest: np.ndarray, moved: np.ndarray) -> float:
+    r"""Return a bound on the norm of a change that removes what is left in the equations.
+
+    With the equations Bt = ρ and any matrix P for which :math:`\|I - BP\| \le q < 1`, the change
+    :math:`t = P(BP)^{-1}\rho` has a norm of at most :math:`\|P\|\|\rho\|/(1 - q)`.
+    """
+    B = _equations(x, pairs)
+    lengths = np.linalg.norm(B, axis=1)
+    if not (lengths > 0).all() or B.shape[0] > B.shape[1]:
+        return np.inf
+    B, rest = B / lengths[:, None], rest / lengths
+    Q, R = np.linalg.qr(B.T)
+    if not abs(R.diagonal()).min() > 1e-12:
+        return np.inf
+    P = solve_triangular(R, Q.T).T
+    defect = norm_above(np.eye(len(B)) - B @ P) + gamma(B.shape[1] + 8) * norm_above(B) * norm_above(P)
+    # B itself is rounded, and V is not orthonormal; weights are at most 1/8.
+    defect += norm_above(P) * (gamma(16) * norm_above(B) + norm_above(moved / lengths))
+    return UPWARDS * norm_above(P) * norm_above(rest) / (1 - defect) if defect < 0.5 else np.inf
+
+
+def _off(V: np.ndarray, w: np.ndarray) -> float:
+    """Return a bound on the distance of V from orthonormal columns on the complement of w."""
+    joined = np.column_stack([w, V])
+    gram = -np.eye(joined.shape[1])
+    for start in range(0, len(joined), PIECE):
+        piece = joined[start : start + PIECE]
+        gram += piece.T @ piece
+    # Sums of at most that many terms, and then of as many as there are pieces.
+    rounding = gamma(PIECE + len(joined) // PIECE + 8) * norm_above(joined) ** 2
+    return 3 * (norm_above(gram) + rounding)
+
+
+def _value(data: LinkedFantope, V: np.ndarray, X: np.ndarray, change: float = 0.0, weights: Any = 0.0) -> Ball:
+    """Return the value at wwᵀ + VXVᵀ, up to a change of X of that norm and what V lacks of being orthonormal."""
+    Y = Congruence(
+        np.column_stack([data.block_w, V]), np.block([[np.eye(1), np.zeros((1, len(X)))], [np.zeros((len(X), 1)), X]])
+    )
+    C, off = data.partition.block_C, _off(V, data.block_w)
+    value = inner_product(C, Y)
+    soft = np.isfinite(data.block_prices)
+    a, b = data.block_pairs[soft].T
+    prices = data.block_prices[soft]
+    moved = 6 * off * data.k
+    if len(a):
+        left, right = Y.T[a] @ Y.M, Y.T[b]
+        rounding = gamma(4 * len(X) + 16) * (abs(Y.T[a]) @ abs(Y.M) * abs(right)).sum(axis=1)
+        value = value + dot(prices, abs((left * right).sum(axis=1)) + rounding + moved + change)
+    if change:
+        value = value + Ball(0.0, 1.01 * change * norm_above(np.sqrt(weights) * as_dense(V.T @ (C @ V))))
+    rounded = data.k * gamma(2 * terms_per_row(data.partition.C) + 2 * _largest_block(data) + 16)
+    return value + Ball(0.0, (Ball(moved + rounded) * row_sums_above(C)).upper)
