@@ -26,6 +26,7 @@ METHODS = {
     "SSKK": ".fantope.sskk",
     "NCuts": ".fantope.ncuts",
     "LinkedCut": ".partitions.linked_cut",
+    "KPCut": ".partitions.kp_cut",
     "ImprovedOrder": ".spectral_transforms.improved_order",
     "GaussianField": ".spectral_transforms.gaussian_field",
 }
