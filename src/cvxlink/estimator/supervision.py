@@ -64,6 +64,11 @@ class Supervision:
             self.links.require_consistent()
         return self.links
 
+    @cached_property
+    def as_few_links(self) -> Links:
+        """The given links, which may contradict one another; with labels also a few links that imply all others."""
+        return self.links if self.labels is None else joined(self.links, self.labels)
+
     def labels_for(self, method: Method, n_clusters: int) -> np.ndarray | None:
         """Return the given labels and the labels that follow from links, for a method that takes labels."""
         if "labels" not in method.needs:

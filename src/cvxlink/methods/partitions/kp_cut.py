@@ -29,12 +29,19 @@ class KPCut(LinkedProblem):
     .. math:: \min_{K, Z}\ \langle \bar L, K\rangle + \langle \bar L, Z\rangle \quad\text{s.t.}\quad
               K \text{ feasible for KP},\quad Z \text{ feasible for LinkedCut} .
 
-    Nothing joins the two programs, so each is solved and proven by itself. KP follows the links and knows nothing of
-    the number of clusters; :class:`~cvxlink.LinkedCut` knows it and follows the graph, and a link changes little far
-    from its points. What is clustered, by k-means, is a mixture of both kernels, scaled to unit diagonal:
+    Nothing joins the two programs, so each is solved and proven by itself. KP follows the links and does not know how
+    many clusters there are; :class:`~cvxlink.LinkedCut` knows it and follows the graph, and a link changes little far
+    from its points. What is clustered, by k-means, is a mixture of both kernels:
 
-    .. math:: (1 - \theta)\, \hat K + \theta\, \hat Z, \qquad
-              \hat K_{ij} = \frac{K_{ij}}{\sqrt{K_{ii}K_{jj}}} .
+    .. math::
+
+        (1 - \theta)\, \hat K + \theta\, \hat Z, \qquad \hat K_{ij} = \frac{K_{ij}}{\sqrt{K_{ii} K_{jj}}},\quad
+        \hat Z_{ij} \propto \frac{Y_{ij}}{\sqrt[4]{Y_{ii} Y_{jj}}},\quad Y = D^{-1/2} Z D^{-1/2} .
+
+    K has unit diagonal, as KP's paper has it. The rows of a factor of Y have the length 1/√V in a cluster of volume V;
+    here they have the square root of that, half-way to unit length, so that small clusters count less. Ẑ has the mean
+    diagonal 1. By default the cut weighs as much as one link per cluster, :math:`\theta = k/(k + m)` for m links: with
+    few of them the graph decides, with many the links do.
 
     Parameters
     ----------
@@ -44,12 +51,12 @@ class KPCut(LinkedProblem):
         At least one, and no contradictions.
     n_clusters : int
         The number k of clusters.
-    share : float
+    share : float, optional
         The share θ of the cut, between 0 and 1.
     """
 
     n_clusters: int = 2
-    share: float = 0.2
+    share: float | None = None
 
     normalized = False  # of the Laplacian by which new points follow old ones
 
@@ -65,7 +72,8 @@ class KPCut(LinkedProblem):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "share", as_fraction(self.share, "share"))
+        if self.share is not None:
+            object.__setattr__(self, "share", as_fraction(self.share, "share"))
         _ = self.parts  # both check what they are given
 
     @cached_property
@@ -99,15 +107,18 @@ class KPCut(LinkedProblem):
             suits_solvers=False,
         )
 
+    @property
+    def theta(self) -> float:
+        """The share of the cut, as given or as it follows from the number of links."""
+        return self.n_clusters / (self.n_clusters + len(self.links)) if self.share is None else self.share
+
     def learnt(self, values: Arrays) -> Learnt:
-        """The rows of both factors, each of unit length, side by side."""
-        stored = self.answer(values).stored
-        rows = np.hstack(
-            [
-                np.sqrt(1 - self.share) * _unit_rows(kernel_factor(stored["K"])),
-                np.sqrt(self.share) * _unit_rows(kernel_factor(stored["Z"])),
-            ]
-        )
+        """The rows of both factors, side by side."""
+        stored, theta = self.answer(values).stored, self.theta
+        of_K, of_Z = kernel_factor(stored["K"]), kernel_factor(stored["Z"]) / self.parts["Z"].root_degrees[:, None]
+        shorter = _divided_by_length(of_Z, 0.5)
+        shorter = shorter / np.sqrt((shorter**2).sum(axis=1).mean())
+        rows = np.hstack([np.sqrt(1 - theta) * _divided_by_length(of_K, 1.0), np.sqrt(theta) * shorter])
         return Learnt(kernel=Congruence(rows, np.eye(rows.shape[1])), embedding=rows)
 
     def point_of_clustering(self, labels: Any) -> dict[str, Any]:
@@ -115,6 +126,6 @@ class KPCut(LinkedProblem):
         return {name: value for part in self.parts.values() for name, value in part.point_of_clustering(labels).items()}
 
 
-def _unit_rows(rows: np.ndarray) -> np.ndarray:
+def _divided_by_length(rows: np.ndarray, power: float) -> np.ndarray:
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    return np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)
+    return np.divide(rows, lengths**power, out=np.zeros_like(rows), where=lengths > 0)
