@@ -26,6 +26,7 @@ from ..numerics.checks import (
     is_known,
 )
 from . import partial_labels as labelling
+from .cliques import greedy_clique
 from .files import links as link_files
 
 
@@ -289,16 +290,7 @@ class Links:
 
     def clique(self) -> list[int]:
         """Return blocks that are pairwise cannot-linked, as many as are found greedily from every block."""
-        neighbours = self.block_neighbours
-        best: list[int] = []
-        for start in neighbours:
-            clique, candidates = [start], set(neighbours[start])
-            while candidates:
-                a = max(candidates, key=lambda v: (len(neighbours[v] & candidates), -v))
-                candidates &= neighbours[a]
-                clique.append(a)
-            best = max(best, clique, key=len)
-        return best
+        return greedy_clique(self.block_neighbours)
 
     def bootstrap(self, n_links: int, random_state: Any = None) -> Links:
         """Return links drawn from these with replacement; a link drawn twice counts once."""

@@ -130,8 +130,9 @@ class LearntKernel(ABC):
             Not needed if the problem knows it: NCuts, SSKK, CSC, and the methods that start from labels.
         method : str, optional
             "kernel-kmeans", "spectral", "kmeans" (on the embedding), "cut" (the sign of a single-column embedding;
-            k-means if it has more columns) or "argmax" (the class with the largest score). By default the method of the
-            paper; if it names none, k-means on the method's own embedding or else kernel k-means.
+            k-means if it has more columns), "argmax" (the class with the largest score) or "partition" (a local search
+            that keeps the links, for KMeans and LinkedCut). By default the method of the paper; if it names none,
+            k-means on the method's own embedding or else kernel k-means.
         random_state : None, int or numpy generator
         n_init : int
             Restarts of k-means; the best is kept.
@@ -162,6 +163,8 @@ def cluster(solution: Any, n_clusters: int | None, method: str | None, random_st
         _warn_of_links(links, k)
     if method == "spectral":
         return spectral(solution.affinity_for(k), k, random_state, n_init)
+    if method == "partition":
+        return solution.learnt.rounding(random_state, n_init)
     if method == "argmax":
         return best_class(solution.scores)
     if method == "cut" and k == 2 and solution.embedding.shape[1] == 1:
@@ -202,6 +205,7 @@ def ways(solution: Any) -> list[str]:
         "kmeans": embedded,
         "cut": embedded,
         "argmax": own == "argmax",
+        "partition": learnt.rounding is not None,
     }
     return [method for method in METHODS if possible[method]]
 
@@ -217,10 +221,11 @@ def _number_of_clusters(solution: Any, n_clusters: int | None, method: str | Non
         return int(declared)
     graph = solution._graph
     k = as_count(n_clusters, "n_clusters", 1, None if graph is None else graph.n)
-    if declared is not None and k != declared and method in (None, "cut", "argmax"):
+    if declared is not None and k != declared and method in (None, "cut", "argmax", "partition"):
         named = hasattr(solution.problem, "classes")
         how = "it has one cluster per class of the labels" if named else f"declare it with n_clusters={k}"
-        others = [way for way in ways(solution) if way not in ("cut", "argmax", solution.problem.about.cluster)]
+        fixed = ("cut", "argmax", "partition", solution.problem.about.cluster)
+        others = [way for way in ways(solution) if way not in fixed]
         instead = f", or pass method={' or '.join(map(repr, others))}" if others else ""
         raise InvalidInput(f"this {name} is for {declared} clusters, not {k}; {how}{instead}", "n_clusters")
     return k

@@ -94,7 +94,7 @@ class ConstrainedClustering(ClusterMixin, OptionsAsParameters):
     connect : bool
         Join the components of the graph, for "knn".
     cluster_method : str, optional
-        "kernel-kmeans", "spectral", "kmeans", "cut" or "argmax"; by default the one in the method's paper.
+        "kernel-kmeans", "spectral", "kmeans", "cut", "argmax" or "partition"; by default the one in the method's paper.
     n_init : int
         Restarts of k-means.
     solver, form, route, accuracy, time_limit, solver_options

@@ -27,6 +27,7 @@ METHODS = {
     "NCuts": ".fantope.ncuts",
     "LinkedCut": ".partitions.linked_cut",
     "KPCut": ".partitions.kp_cut",
+    "KMeans": ".partitions.kmeans",
     "ImprovedOrder": ".spectral_transforms.improved_order",
     "GaussianField": ".spectral_transforms.gaussian_field",
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -23,7 +23,7 @@ from . import METHODS
 
 PACKAGE = __name__.split(".")[0]
 # What a formulation is given by the names of its fields; every other field is an option of its own.
-GIVEN = ("graph", "kernel", "links", "labels", "n_clusters")
+GIVEN = ("graph", "kernel", "X", "links", "labels", "n_clusters")
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Method:
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """Which of graph, kernel, links, labels and n_clusters it has a field for."""
+        """Which of graph, kernel, X (the points), links, labels and n_clusters it has a field for."""
         return tuple(name for name in GIVEN if name in _parameters(self.formulation))
 
     def make(self, graph: Graph, links: Links, labels: Any, n_clusters: int, /, **options: Any) -> Problem:
@@ -77,6 +77,14 @@ class Method:
         given = {"graph": graph, "links": links, "labels": labels, "n_clusters": n_clusters}
         if "kernel" in self.needs:
             given["kernel"] = as_instance(graph, Graph, "graph", "a Graph").kernel()
+        if "X" in self.needs:
+            given["X"] = as_instance(graph, Graph, "graph", "a Graph").points
+            if given["X"] is None:
+                raise InvalidInput(
+                    f"{self.name} clusters points, and this graph was made of affinities; build it from points, or "
+                    f"choose a method that takes a graph, such as LinkedCut",
+                    "graph",
+                )
         return self.formulation(**{name: given[name] for name in self.needs}, **chosen)
 
     def cells(self) -> tuple[str, ...]:
@@ -184,6 +192,7 @@ def _subclasses(formulation: type[Problem]) -> Iterator[type[Problem]]:
 @cache
 def _small() -> tuple[Graph, Links, list[int], int]:
     graph = Graph.from_affinity(0.2 + 0.6 * np.kron(np.eye(2), np.ones((3, 3))))
+    graph = replace(graph, points=np.array([[0.0], [1], [2], [5], [6], [7]]))
     return graph, Links(6, must=[(0, 1), (3, 4)], cannot=[(0, 3), (2, 5)]), [0, -1, -1, 1, -1, -1], 2
 
 

@@ -30,6 +30,8 @@ BIBLIOGRAPHY = {
     "ICML 2005",
     "lu2010": "Z. Lu, H. H. S. Ip. Constrained spectral clustering via exhaustive and efficient constraint "
     "propagation. ECCV 2010",
+    "peng2007": "J. Peng, Y. Wei. Approximating K-means-type clustering via semidefinite programming. SIAM Journal on "
+    "Optimization 18(1), 2007",
     "zhu2006": "X. Zhu, J. Kandola, J. Lafferty, Z. Ghahramani. Graph kernels by spectral transforms. In O. Chapelle, "
     "B. Schölkopf, A. Zien (eds.), Semi-Supervised Learning, MIT Press, 2006",
 }

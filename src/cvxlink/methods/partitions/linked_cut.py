@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import Any
 
 import cvxpy as cp
@@ -24,10 +24,15 @@ from ...numerics.matrices import Arrays, Congruence, entries
 from ...programs.base import Program
 from ...programs.declared import DeclaredProgram, SpecialProgram
 from ..base import LinkedProblem
+from ..shared.solvable import AlwaysSolvable
 from .dual_proof import certify_linked_fantope
 from .dual_route import LinkedCutDual
 from .linked_fantope import LinkedFantope
 from .partition import Partition
+from .proof import certify_relaxation
+from .relaxation import Relaxation
+from .rounding import rounded_answer
+from .routes import Splitting
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,8 +135,17 @@ class LinkedCut(LinkedProblem):
     @cached_property
     def program(self) -> Program:
         """A Fantope with links, solved by its dual."""
-        if self.nonnegative:
+        if self.nonnegative and self._pays_for_cannot:
             return DeclaredProgram(self)
+        if self.nonnegative:
+            return SpecialProgram(
+                self,
+                Relaxation(self.partition, has_upper=True),
+                (Splitting(),),
+                certify_relaxation,
+                not_linear="Z is bounded by the identity as well",
+                refutes=AlwaysSolvable(bound="all feasible Z are between 0 and I"),
+            )
         return SpecialProgram(
             self,
             LinkedFantope(self.partition, self.links.cannot, self.prices, self._pays_for_cannot),
@@ -218,6 +232,15 @@ class LinkedCut(LinkedProblem):
             C = sp.csr_array(C + self.must_laplacian)
         return Partition(C, self.root_degrees, self.kept_links, self.n_clusters)
 
+    @property
+    def clusterings(self) -> Partition:
+        """The same for clusterings, whose entries are never negative, so that soft cannot-links have a linear cost."""
+        if not self._pays_for_cannot:
+            return self.partition
+        i, j = self.links.cannot.T
+        half = sp.csr_array((self.prices / 2, (i, j)), shape=self.partition.C.shape)
+        return replace(self.partition, C=sp.csr_array(self.partition.C + half + half.T))
+
     @cached_property
     def must_laplacian(self) -> sp.csr_array:
         """The Laplacian of soft must-links, D^{-1/2} on either side."""
@@ -250,6 +273,7 @@ class LinkedCut(LinkedProblem):
             kernel=Z,
             embedding=lambda: kernel_factor(Z) / self.root_degrees[:, None],
             weights=self.graph.degrees,
+            rounding=partial(rounded_answer, self.clusterings, Z),
         )
 
     def point_of_clustering(self, labels: Any) -> dict[str, Any]:

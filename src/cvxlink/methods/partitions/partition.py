@@ -42,6 +42,8 @@ class Partition:
     n_clusters : int
     offset : float
         The constant c₀.
+    least, most : int, optional
+        How many points each cluster has at least and at most.
     """
 
     C: Any
@@ -49,6 +51,8 @@ class Partition:
     links: Links
     n_clusters: int
     offset: float = 0.0
+    least: int = 1
+    most: int | None = None
 
     @property
     def n(self) -> int:
@@ -75,6 +79,30 @@ class Partition:
     def block_sizes(self) -> np.ndarray:
         """The number of points in each block."""
         return np.bincount(self.links.blocks, minlength=self.order)
+
+    @cached_property
+    def representatives(self) -> np.ndarray:
+        """The first point of each block."""
+        return np.unique(self.links.blocks, return_index=True)[1]
+
+    @cached_property
+    def largest_weight(self) -> float:
+        r"""β, which :math:`\|d_S\|^2` of no cluster exceeds: all others have at least the least points of all."""
+        others = self.least * (self.n_clusters - 1)
+        weights = np.sort(self.d**2)
+        largest = float(weights[others:].sum())
+        if self.most is not None:
+            largest = min(largest, float(weights[-self.most :].sum()))
+        return largest * (1 + 1e-12)  # rounding must not make it too small
+
+    @property
+    def diagonal_bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        """The least and largest entries on the diagonal of Y: s/most and s/least for a block of s points.
+
+        Sizes count points, so they are for equal weights; without sizes, Y ⪯ I leaves the numbers from 0 to 1.
+        """
+        low = np.zeros(self.order) if self.most is None else self.block_sizes / self.most
+        return low, np.minimum(self.block_sizes / self.least, 1.0) if self.least > 1 else np.ones(self.order)
 
     @property
     def apart(self) -> np.ndarray:

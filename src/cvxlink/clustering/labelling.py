@@ -10,8 +10,8 @@ import scipy.linalg
 import scipy.sparse as sp
 from sklearn.cluster import KMeans
 
-from .errors import InvalidInput, LinkWarning
-from .numerics.checks import (
+from ..errors import InvalidInput, LinkWarning
+from ..numerics.checks import (
     LARGEST_COORDINATE,
     MOST_REPEATS,
     as_count,
@@ -23,13 +23,13 @@ from .numerics.checks import (
     finite_array,
     real_array,
 )
-from .numerics.eigenpairs import smallest_eigenpairs
-from .numerics.matrices import Congruence, Matrix, diagonal, entries, inverse_root
-from .numerics.threads import threads_for
+from ..numerics.eigenpairs import smallest_eigenpairs
+from ..numerics.matrices import Congruence, Matrix, diagonal, entries, inverse_root
+from ..numerics.threads import threads_for
 
 # Squared distances below this share of the largest squared length count as rounding errors.
 SAME_PLACE = 1e-10
-METHODS = ("kernel-kmeans", "spectral", "kmeans", "cut", "argmax")
+METHODS = ("kernel-kmeans", "spectral", "kmeans", "cut", "argmax", "partition")
 
 
 def places(k: int, kernel: np.ndarray | None = None, factor: np.ndarray | None = None) -> np.ndarray:

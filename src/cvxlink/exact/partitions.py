@@ -1,0 +1,182 @@
+"""Bounds for k-means and normalised cuts: the relaxation on blocks, with cuts in rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..data.links import Links
+from ..errors import InfeasibleProblem, SolveFailed
+from ..methods.partitions.bounds import proven_bound
+from ..methods.partitions.cuts import Cuts
+from ..methods.partitions.partition import Partition
+from ..methods.partitions.rounding import embedding, rounded
+from ..methods.partitions.splitting import State, merged
+from ..methods.partitions.strengthening import strengthened
+from ..numerics.matrices import Congruence, as_dense
+from ..numerics.threads import threads_for
+from .evaluation import Bounding, Evaluation, Task
+
+# Restarts of the search for clusterings at the root, before the relaxation and before branching; elsewhere it starts
+# from the relaxation alone.
+FIRST_STARTS, ROOT_STARTS = 4, 20
+# Rounds of cuts at the root and elsewhere.
+ROOT_ROUNDS, ROUNDS = 30, 8
+# The relaxation is solved to a slightly smaller gap than is asked for: the proof takes rounding off.
+MARGIN = 0.9
+
+
+class Warm(NamedTuple):
+    """Where a similar program ended."""
+
+    links: Links
+    cuts: Cuts
+    state: State
+
+
+@dataclass(frozen=True, eq=False)
+class BoundedPartition(Bounding):
+    """k-means or normalised cuts with links."""
+
+    partition: Partition
+
+    @property
+    def links(self) -> Links:  # type: ignore[override]
+        """The links of the problem."""
+        return self.partition.links
+
+    @property
+    def n_clusters(self) -> int:  # type: ignore[override]
+        """The number of clusters."""
+        return self.partition.n_clusters
+
+    @property
+    def size(self) -> float:
+        """The mean of the diagonal of the cost."""
+        C = self.partition.block_C
+        diagonal = np.einsum("ij,jk,ik->i", C.T, C.M, C.T) if isinstance(C, Congruence) else C.diagonal()
+        return abs(self.partition.offset) + float(abs(diagonal).sum())
+
+    @property
+    def arrays(self) -> tuple[np.ndarray, ...]:
+        """The cost, the weights and the sizes."""
+        C = self.partition.C
+        cost = C.T if isinstance(C, Congruence) else as_dense(C)
+        sizes = np.array([self.partition.n_clusters, self.partition.least, self.partition.most or 0])
+        return cost, self.partition.d, sizes
+
+    def value(self, labels: np.ndarray) -> float:
+        """Return the value of a clustering."""
+        return self.partition.value(labels)
+
+    def evaluated(self, task: Task, report: Callable[[float, float], Any] | None = None) -> Evaluation:
+        """Solve the relaxation with cuts, round it, and choose a pair."""
+        began = perf_counter()
+        partition = replace(self.partition, links=task.links)
+        least = partition.least if partition.least > 1 else None
+        trouble = self.contradiction(task.links, partition.block_sizes, least, partition.most)
+        if trouble:
+            return Evaluation(np.inf, task.labels, task.value, None, seconds=perf_counter() - began, trouble=trouble)
+        if partition.order == partition.n_clusters:
+            labels = task.links.blocks
+            value = partition.value(labels)
+            best = (labels, value) if value < task.value else (task.labels, task.value)
+            return Evaluation(value, *best, None, seconds=perf_counter() - began)
+        rounding = _Rounding(partition, task)
+        with threads_for(partition.order):
+            if task.is_root:
+                rounding.improve(None, FIRST_STARTS)
+
+            def best_known(Y: np.ndarray) -> float:
+                rounding.improve(Y, 0)
+                return rounding.value
+
+            cuts, state = _carried(task.warm, partition)
+            found = strengthened(
+                partition,
+                cuts,
+                state,
+                ROOT_ROUNDS if task.is_root else ROUNDS,
+                best_known,
+                MARGIN * task.gap,
+                began + task.seconds,
+                None if report is None else lambda bound: report(bound, rounding.value),
+                rounding.value,
+            )
+            if task.is_root and found.history[-1].bound < rounding.value * (1 - task.gap):
+                rounding.improve(found.found.Y, ROOT_STARTS)
+            bound, _ = proven_bound(partition, found.cuts, *found.found.multipliers)
+        pair = undecided_pair(partition, found.found.Y)
+        warm = Warm(task.links, found.last_cuts, found.found.state)
+        return Evaluation(
+            bound.lower,
+            rounding.labels,
+            rounding.value,
+            pair,
+            warm,
+            len(found.history) - 1,
+            perf_counter() - began,
+            history=found.history,
+        )
+
+
+class _Rounding:
+    """The best clustering known while a node is evaluated."""
+
+    def __init__(self, partition: Partition, task: Task) -> None:
+        self.partition, self.task = partition, task
+        self.labels, self.value = task.labels, task.value
+        self.rng = np.random.default_rng(task.seed)
+
+    def improve(self, Y: np.ndarray | None, restarts: int) -> None:
+        """Search for a better one from a matrix on blocks and restarts; it keeps the links of the node."""
+        limit = max(self.task.seconds, 0.1) if np.isfinite(self.task.seconds) else None
+        try:
+            rows = None if Y is None else embedding(self.partition, Y)
+            labels = rounded(self.partition, rows, self.rng, restarts, limit)
+        except (InfeasibleProblem, SolveFailed):
+            return  # what is infeasible the bound tells, with its proof
+        value = self.partition.value(labels)
+        if value < self.value:
+            self.labels, self.value = labels, value
+
+
+def _carried(warm: Warm | None, partition: Partition) -> tuple[Cuts | None, State | None]:
+    """Return cuts and state of the parent, on the blocks of the child."""
+    if warm is None:
+        return None, None
+    before = replace(partition, links=warm.links)
+    state = warm.state
+    if before.order != partition.order:
+        state = state.on(merged(partition, before))
+    return warm.cuts, state
+
+
+def undecided_pair(partition: Partition, Y: np.ndarray) -> tuple[int, int] | None:
+    r"""Return the points of the two blocks whose entry is least decided.
+
+    Together, both have the same row of :math:`z = Y/dd^\top`; apart, their entry is zero. So the score is the lesser of
+    the entry and the squared distance of the rows, each relative to the diagonal.
+    """
+    c, d = partition.order, partition.block_d
+    z = Y / np.outer(d, d)
+    diagonal = np.maximum(np.diag(z), 1e-300)
+    entry = z / np.sqrt(np.outer(diagonal, diagonal))
+    weighted = z * d  # the rows of Z, each as long as all points count
+    squares = (weighted**2).sum(axis=1)
+    apart = squares[:, None] + squares - 2 * weighted @ weighted.T
+    score = np.minimum(np.clip(entry, 0, 1), apart / np.maximum(np.minimum.outer(diagonal, diagonal), 1e-300))
+    weight = np.minimum.outer(d, d)
+    score = score * weight
+    i, j = partition.apart.T
+    score[i, j] = score[j, i] = -np.inf
+    score[np.tril_indices(c)] = -np.inf
+    a, b = np.unravel_index(int(score.argmax()), score.shape)
+    if not np.isfinite(score[a, b]):
+        return None
+    points = partition.representatives
+    return int(points[a]), int(points[b])

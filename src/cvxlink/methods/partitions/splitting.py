@@ -1,0 +1,266 @@
+r"""Alternating directions for relaxations of partitions with entries that must not be negative.
+
+On blocks, with the unit vector w along the root weights, the program is
+
+.. math:: \min \langle C, Y\rangle \quad\text{over}\quad Y \in \mathcal{F} \cap \mathcal{P},\qquad
+    \mathcal{F} = \{ww^\top + UMU^\top : 0 \preceq M \preceq I,\ \operatorname{tr} M = k - 1\},
+
+with U an orthonormal basis of the complement of w, and 𝓟 the matrices with non-negative entries, zeros at
+cannot-links, bounds on the diagonal, and cuts :math:`A(Y) \le b`. Each step projects on 𝓕, by one eigendecomposition,
+and on 𝓟. The second projection has multipliers :math:`\nu \ge 0` for the cuts, which a few steps of an accelerated
+gradient method improve from where they were; it need not be exact, because any multipliers give a rigorous bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
+
+from ...numerics.matrices import as_dense
+from .cuts import Cuts
+from .partition import Partition
+
+OVER_RELAXATION = 1.6
+# Steps on the multipliers of cuts within each step.
+INNER_STEPS = 5
+# The penalty follows the residuals: every so many steps it changes by this factor if they differ by more than three.
+ADAPTED_EVERY = 20
+FACTOR = 1.3
+IMBALANCE = 3.0
+# How often the bound is computed.
+CHECKED_EVERY = 25
+
+
+class Multipliers(NamedTuple):
+    r"""Multipliers of a program on blocks: free at cannot-links, of the right sign elsewhere.
+
+    Attributes
+    ----------
+    entries : array, c × c
+        Λ: non-negative off the diagonal except at cannot-links; on the diagonal of either sign, for its two bounds.
+    cuts : array
+        μ ≥ 0, one for each cut.
+    """
+
+    entries: np.ndarray
+    cuts: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Blocks:
+    """A program on blocks, ready to be solved; ``scale`` makes each row of A as long as one."""
+
+    partition: Partition
+    cuts: Cuts = field(default_factory=Cuts)
+
+    def __post_init__(self) -> None:
+        partition = self.partition
+        set_ = object.__setattr__
+        set_(self, "C", as_dense(partition.block_C))
+        set_(self, "w", partition.block_d / np.linalg.norm(partition.block_d))
+        apart = np.zeros((partition.order, partition.order), dtype=bool)
+        i, j = partition.apart.T
+        apart[i, j] = apart[j, i] = True
+        set_(self, "apart", apart)
+        A, b = self.cuts.rows(partition.block_d, partition.links.blocks, partition.largest_weight)
+        lengths = np.sqrt(np.asarray(A.multiply(A).sum(axis=1)).ravel())
+        scale = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
+        set_(self, "scale", scale)
+        set_(self, "A", sp.csr_array(sp.diags_array(scale) @ A))
+        set_(self, "b", b * scale)
+
+    C: np.ndarray = field(init=False, repr=False)
+    w: np.ndarray = field(init=False, repr=False)
+    apart: np.ndarray = field(init=False, repr=False)
+    A: sp.csr_array = field(init=False, repr=False)
+    b: np.ndarray = field(init=False, repr=False)
+    scale: np.ndarray = field(init=False, repr=False)
+
+    @property
+    def k(self) -> int:
+        """The number of clusters."""
+        return self.partition.n_clusters
+
+    def bound(self, entries: np.ndarray, nu: np.ndarray) -> float:
+        """Return the lower bound that multipliers Λ of entries and ν of scaled cuts give, up to rounding."""
+        w, (low, high) = self.w, self.partition.diagonal_bounds
+        S = self.C - entries
+        if len(nu):
+            S = S + (self.A.T @ nu).reshape(S.shape)
+        g = S @ w
+        a = float(w @ g)
+        # On the complement of w: its own eigenvalue is moved beyond all others.
+        beyond = 1 + 2 * abs(S).sum(axis=1).max()
+        inside = S - np.outer(w, g) - np.outer(g, w) + (a + beyond) * np.outer(w, w)
+        smallest = 0.0
+        if self.k > 1:
+            smallest = scipy.linalg.eigh(inside, eigvals_only=True, subset_by_index=[0, self.k - 2]).sum()
+        diagonal = np.diag(entries)
+        least = np.minimum(diagonal * low, diagonal * high).sum()
+        return self.partition.offset + a + float(smallest) + float(least) - float(self.b @ nu)
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """Where the iteration is: the matrix in 𝓟, the scaled multiplier, those of cuts, and the penalty."""
+
+    X: np.ndarray
+    U: np.ndarray
+    nu: np.ndarray
+    rho: float
+
+    @classmethod
+    def first(cls, blocks: Blocks) -> State:
+        """Return the state to start from: the centre of 𝓕, with a penalty from the size of the cost."""
+        c, w = len(blocks.w), blocks.w
+        middle = np.outer(w, w)
+        if c > 1:
+            middle = middle + (blocks.k - 1) / (c - 1) * (np.eye(c) - middle)
+        rho = 20 * float(np.linalg.norm(blocks.C)) / c
+        return cls(middle, np.zeros((c, c)), np.zeros(len(blocks.b)), rho or 1.0)
+
+    def on(self, R: sp.csr_array) -> State:
+        """Return the state on coarser blocks; R leads from these to the finer ones."""
+        return replace(self, X=as_dense(R.T @ self.X @ R), U=as_dense(R.T @ self.U @ R))
+
+    def multipliers(self, blocks: Blocks) -> Multipliers:
+        """Return the multipliers of the program; their signs are right by construction."""
+        return Multipliers(self.entries(blocks), self.rho * self.nu * blocks.scale)
+
+    def entries(self, blocks: Blocks) -> np.ndarray:
+        """Return Λ."""
+        by_cuts = (blocks.A.T @ self.nu).reshape(self.U.shape) if len(self.nu) else 0.0
+        return self.rho * (by_cuts - self.U)
+
+
+class Found(NamedTuple):
+    """What the iteration ended with."""
+
+    state: State
+    Y: np.ndarray  # in 𝓕
+    bound: float
+    multipliers: Multipliers
+    value: float
+    residual: float
+    steps: int
+
+
+def shares(eigenvalues: np.ndarray, total: float) -> np.ndarray:
+    """Return the nearest numbers between 0 and 1 with a given sum: all are shifted alike, then clipped."""
+    ends = np.sort(np.concatenate([eigenvalues, eigenvalues - 1]))
+
+    def clipped(shift: float) -> np.ndarray:
+        return np.clip(eigenvalues - shift, 0, 1)
+
+    low, high = 0, len(ends) - 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if clipped(ends[middle]).sum() >= total else (low, middle)
+    above, below = clipped(ends[low]).sum(), clipped(ends[high]).sum()
+    step = 0.0 if above == below else (above - total) / (above - below)
+    return clipped(ends[low] + step * (ends[high] - ends[low]))
+
+
+def nearest_in_fantope(G: np.ndarray, w: np.ndarray, k: int) -> np.ndarray:
+    """Return the projection of a symmetric matrix on 𝓕."""
+    g = G @ w
+    G = G - np.outer(w, g) - np.outer(g, w)
+    G += (w @ g) * np.outer(w, w)
+    beyond = 1 + 2 * abs(G).sum(axis=1).max()
+    eigenvalues, V = scipy.linalg.eigh((G + G.T) / 2 - beyond * np.outer(w, w), driver="evd", overwrite_a=True)
+    x = shares(eigenvalues[1:], k - 1)
+    used = x > 0
+    V = V[:, 1:][:, used]
+    return np.outer(w, w) + (V * x[used]) @ V.T
+
+
+def solved(
+    blocks: Blocks,
+    state: State | None = None,
+    most: int = 1000,
+    enough: Callable[[float, float, float], bool] = lambda bound, value, residual: False,
+) -> Found:
+    """Run the iteration; ``enough(bound, value, residual)`` is asked every 25 steps whether to stop.
+
+    The value is that of a matrix in 𝓕, which lacks the other conditions by the residual, ‖Y − X‖.
+    """
+    state = State.first(blocks) if state is None else state
+    C, w, k = blocks.C, blocks.w, blocks.k
+    X, U, nu, rho = state.X, state.U, state.nu, state.rho
+    nearest = _Polyhedron(blocks)
+    sizes = max(float(np.linalg.norm(C)), 1e-300)
+    best = Found(state, X, -np.inf, state.multipliers(blocks), np.inf, np.inf, 0)
+    for step in range(1, most + 1):
+        Y = nearest_in_fantope(X - U - C / rho, w, k)
+        before, V = X, OVER_RELAXATION * Y + (1 - OVER_RELAXATION) * X + U
+        X, nu = nearest(V, nu)
+        U = V - X
+        if step % ADAPTED_EVERY == 0 or step % CHECKED_EVERY == 0 or step == most:
+            primal, dual = float(np.linalg.norm(Y - X)), rho * float(np.linalg.norm(X - before))
+        if step % CHECKED_EVERY == 0 or step == most:
+            now = State(X, U, nu, rho)
+            bound = blocks.bound(now.entries(blocks), rho * nu)
+            value = blocks.partition.offset + float(np.vdot(C, Y))
+            if bound > best.bound:
+                best = best._replace(bound=bound, multipliers=now.multipliers(blocks))
+            best = best._replace(state=now, Y=Y, value=value, residual=primal, steps=step)
+            if enough(best.bound, value, primal):
+                break
+        if step % ADAPTED_EVERY == 0:
+            ratio = (primal / np.linalg.norm(X)) / max(dual / sizes, 1e-300)
+            factor = FACTOR if ratio > IMBALANCE else 1 / FACTOR if ratio < 1 / IMBALANCE else 1.0
+            rho, U, nu = rho * factor, U / factor, nu / factor
+    return best
+
+
+class _Polyhedron:
+    """The projection on 𝓟; with cuts, nearly so."""
+
+    def __init__(self, blocks: Blocks) -> None:
+        self.apart, self.b = blocks.apart, blocks.b
+        self.low, self.high = blocks.partition.diagonal_bounds
+        self.bounded = bool(self.low.any() or (self.high < 1).any())
+        self.touched = np.unique(blocks.A.indices)
+        if len(self.b):
+            self.A = sp.csr_array(blocks.A[:, self.touched])
+            self.AT = sp.csr_array(self.A.T)
+            # Steps of this length in each multiplier cannot overshoot.
+            self.steps = np.maximum(np.asarray(abs(self.A @ self.AT).sum(axis=1)).ravel(), 1e-12)
+            c = len(self.low)
+            row, column = np.divmod(self.touched, c)
+            on_diagonal = row == column
+            self.least = np.where(on_diagonal, self.low[row], 0.0)
+            self.largest = np.where(on_diagonal, self.high[row], np.inf) if self.bounded else np.inf
+            self.largest = np.where(self.apart.ravel()[self.touched], 0.0, self.largest)
+
+    def __call__(self, V: np.ndarray, nu: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        if len(self.b):
+            flat = V.ravel()[self.touched]
+            nu = self._improved(flat, nu)
+            V = V.copy()
+            V.ravel()[self.touched] = flat - self.AT @ nu
+        X = np.maximum(V, 0)
+        X[self.apart] = 0
+        if self.bounded:
+            np.fill_diagonal(X, np.clip(np.diag(V), self.low, self.high))
+        return X, nu
+
+    def _improved(self, flat: np.ndarray, nu: np.ndarray) -> np.ndarray:
+        """Maximise over the multipliers of cuts by some accelerated gradient steps."""
+        point, before, t = nu, nu, 1.0
+        for _ in range(INNER_STEPS):
+            X = np.clip(flat - self.AT @ point, self.least, self.largest)
+            after = np.maximum(point + (self.A @ X - self.b) / self.steps, 0)
+            larger = (1 + np.sqrt(1 + 4 * t * t)) / 2
+            point, before, t = after + (t - 1) / larger * (after - before), after, larger
+        return before
+
+
+def merged(partition: Partition, before: Partition) -> Any:
+    """Return the matrix that leads from the blocks of a partition to the finer ones of another."""
+    return sp.csr_array(before.T.T @ partition.T)
