@@ -67,6 +67,8 @@ CASES = {
     "E2CP, not normalised": Case(lambda g, links, K, y: cl.E2CP(g, links, False, alpha=0.3), "propagated"),
     "SL": Case(lambda g, links, K, y: cl.SL(g, links), "affinity"),
     "NCuts": Case(lambda g, links, K, y: cl.NCuts(g, 2), "kernel"),
+    "LinkedCut": Case(lambda g, links, K, y: cl.LinkedCut(g, links, 3), None),
+    "LinkedCut, soft": Case(lambda g, links, K, y: cl.LinkedCut(g, links, 3, must_weight=2.0, cannot_weight=0.5), None),
     "SSKK": Case(lambda g, links, K, y: cl.SSKK(g, links), of_values("X")),
     "CSC": Case(lambda g, links, K, y: cl.CSC(g, links), of_values("f")),
     "CSC, three clusters": Case(lambda g, links, K, y: cl.CSC(g, links, 3), of_values("f")),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
@@ -19,15 +20,17 @@ from ...data.links import Links
 from ...engine.formulation import Learnt
 from ...errors import InfeasibleProblem, InvalidInput
 from ...model.about import About
+from ...numerics.arguments import as_choice, as_mapping
 from ...numerics.checks import as_count, as_flag, as_labels
 from ...numerics.matrices import Arrays, Congruence, entries
 from ...programs.base import Program
 from ...programs.declared import DeclaredProgram, SpecialProgram
 from ..base import LinkedProblem
 from ..shared.solvable import AlwaysSolvable
+from .block_form import BlockForm
 from .dual_proof import certify_linked_fantope
 from .dual_route import LinkedCutDual
-from .linked_fantope import LinkedFantope
+from .linked_fantope import LinkedFantope, refuted
 from .partition import Partition
 from .proof import certify_relaxation
 from .relaxation import Relaxation
@@ -148,12 +151,31 @@ class LinkedCut(LinkedProblem):
             )
         return SpecialProgram(
             self,
-            LinkedFantope(self.partition, self.links.cannot, self.prices, self._pays_for_cannot),
+            self.data,
             (LinkedCutDual(),),
             certify_linked_fantope,
             not_linear="Z is bounded by the identity as well",
             suits_solvers=False,
+            refutes=refuted,
         )
+
+    @property
+    def equivalents(self) -> Mapping[str, BlockForm]:
+        """The program on blocks, which has an interior."""
+        return {"blocks": BlockForm(self.data)} if self.n_clusters > 1 else {}
+
+    @property
+    def prefers(self) -> str | None:  # type: ignore[override]
+        """Solvers get the program on blocks unless they are told otherwise."""
+        return "blocks" if self.n_clusters > 1 else None
+
+    def point_from(self, form: str, values: Mapping[str, Any], duals: Mapping[str, Any]) -> tuple[dict, dict]:
+        """Return Z, with the multipliers of cannot-links."""
+        equivalent = self.equivalents[as_choice(form, "form", tuple(self.equivalents))]
+        Z = equivalent.lifted(equivalent.answer(values)["M"])
+        z = np.ravel(as_mapping(duals, "duals", "multipliers by name").get("cannot", np.zeros(0)))
+        point = {"Z": Z, "s": entries(Z, *self.links.cannot.T)} if self._pays_for_cannot else {"Z": Z}
+        return point, {"cannot": self.data.on_links(z)} if len(z) == len(self.data.block_pairs) else {}
 
     # ------------------------------------------------------------------ what is given
 
@@ -240,6 +262,11 @@ class LinkedCut(LinkedProblem):
         i, j = self.links.cannot.T
         half = sp.csr_array((self.prices / 2, (i, j)), shape=self.partition.C.shape)
         return replace(self.partition, C=sp.csr_array(self.partition.C + half + half.T))
+
+    @cached_property
+    def data(self) -> LinkedFantope:
+        """The program as data."""
+        return LinkedFantope(self.partition, self.links.cannot, self.prices, self._pays_for_cannot, self.nonnegative)
 
     @cached_property
     def must_laplacian(self) -> sp.csr_array:
