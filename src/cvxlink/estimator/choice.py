@@ -6,7 +6,9 @@ what is given                                                                wha
 no links and no labels                                                       NCuts
 links that contradict one another, or that so many clusters cannot keep      LinkedCut with soft links
 links that look wrong: they do not help to predict one another               LinkedCut with soft links
-other links                                                                  KPCut
+other links, on a graph with components that no link reaches                 LinkedCut
+other links, on a graph with points that have no neighbours                  KP
+all other links                                                              KPCut
 ===========================================================================  =========================
 
 Labels become links first. The study behind it is ``benchmarks/few_links.py``.
@@ -49,7 +51,9 @@ def choose(links: Links, n_clusters: int, graph: Graph) -> Choice:
     if trouble:
         return softly(trouble)
     if len(np.unique(graph.components[links.linked])) < graph.n_components:
-        return Choice("LinkedCut", "the graph has components without links, which KP cannot reach")
+        return Choice("LinkedCut", "the graph has components without links, to which KP does not lead")
+    if (graph.degrees == 0).any():
+        return Choice("KP", "some points have no neighbours, so they have no weight in a cut")
     trouble = why_doubtful(graph, links, n_clusters)
     if trouble:
         return softly(trouble)

@@ -16,9 +16,11 @@ from ..data.graph import Graph
 from ..engine.extension import predict_alone
 from ..engine.problem import Problem
 from ..engine.solution import Solution
-from ..errors import ClippedWarning, InfeasibleProblem, InvalidInput, LinkWarning
+from ..errors import ClippedWarning, InfeasibleProblem, InvalidInput, LinkWarning, SolveFailed
 from ..methods.cuts.csc import CSC
 from ..methods.fantope.ncuts import NCuts
+from ..methods.partitions.kp_cut import KPCut
+from ..methods.partitions.linked_cut import LinkedCut
 from ..methods.table import method, require_options
 from ..numerics.arguments import as_choice
 from ..numerics.checks import as_count
@@ -27,7 +29,7 @@ from ..solvers.route import Progress
 from .choice import Choice, choose
 from .options import AUTO, OptionsAsParameters, is_auto, require_no_options
 from .supervision import Supervision, argument_names, takes_either
-from .task import Task, checked_by_sklearn, has_steps, is_embedded
+from .task import Task, checked_by_sklearn, has_steps, is_embedded, is_infeasible
 
 AFFINITIES = ("knn", "rbf", "precomputed")
 _CHECKS_OF_ONE_CLUSTER = (
@@ -52,6 +54,9 @@ def expected_failed_checks(estimator: ConstrainedClustering) -> dict[str, str]:
     if "labels" in which.needs or which.formulation is CSC:
         reason = f"the check asks for one cluster, and {which.name} finds at least two"
         failed |= dict.fromkeys(_CHECKS_OF_ONE_CLUSTER, reason)
+    if which.formulation in (LinkedCut, KPCut):
+        reason = f"the check asks for fewer clusters than it names classes, and {which.name} keeps all links"
+        failed |= dict.fromkeys((*_CHECKS_OF_ONE_CLUSTER, "check_methods_sample_order_invariance"), reason)
     if "labels" in which.needs:
         reason = f"the check asks for two clusters and names three classes, and {which.name} finds as many as are named"
         failed["check_methods_sample_order_invariance"] = reason
@@ -136,7 +141,9 @@ class ConstrainedClustering(ClusterMixin, OptionsAsParameters):
     links that contradict one another, or that so many clusters cannot     LinkedCut with soft links
     keep
     links that look wrong: they do not help to predict one another         LinkedCut with soft links
-    other links                                                            KPCut
+    other links, on a graph with components that no link reaches           LinkedCut
+    other links, on a graph with points that have no neighbours            KP
+    all other links                                                        KPCut
     =====================================================================  =========================
 
     Links help to predict one another if clusters learnt from two thirds of them keep more of the others than clusters
@@ -245,8 +252,8 @@ class ConstrainedClustering(ClusterMixin, OptionsAsParameters):
         task = self._task(points, y, must_link, cannot_link, links)
         try:
             solution = self._solved(task, progress)
-        except InfeasibleProblem:
-            if not is_auto(self.method) or task.chosen.options:
+        except (InfeasibleProblem, SolveFailed) as error:
+            if not is_auto(self.method) or task.chosen.options or not is_infeasible(error):
                 raise
             task = task.softened("no clustering keeps all links, so some have to be broken")
             solution = self._solved(task, progress)
@@ -330,7 +337,7 @@ class ConstrainedClustering(ClusterMixin, OptionsAsParameters):
                 LinkWarning,
                 stacklevel=3,
             )
-        all_links = known.links_for(chosen)
+        all_links = known.links_for(chosen, options)
         asked = self.n_clusters
         k = known.n_clusters(all_links) if asked is None else as_count(asked, "n_clusters", 1, n)
         graph, labels = self._graph(X), known.labels_for(chosen, k)

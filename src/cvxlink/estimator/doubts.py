@@ -31,16 +31,16 @@ def why_doubtful(graph: Graph, links: Links, n_clusters: int) -> str:
     """
     if graph.n > MOST_POINTS or len(links) < FEWEST:
         return ""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        alone = NCuts(graph, n_clusters).solve().cluster(n_clusters, random_state=0)
-        broken = links.violated(alone)
-        if broken <= BROKEN:
-            return ""
-        try:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            alone = NCuts(graph, n_clusters).solve().cluster(n_clusters, random_state=0)
+            broken = links.violated(alone)
+            if broken <= BROKEN:
+                return ""
             predicted = predicted_share(graph, links, n_clusters)
-        except CvxlinkError:  # two thirds of the links are too few for KP
-            return ""
+    except CvxlinkError:  # for example because two thirds of the links do not reach every component of the graph
+        return ""
     if predicted >= kept_share(links, alone):
         return ""
     return (

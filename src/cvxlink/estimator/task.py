@@ -10,9 +10,10 @@ import numpy as np
 
 from ..data.links import Links
 from ..engine.problem import Problem
-from ..errors import InvalidInput
+from ..errors import InfeasibleProblem, InvalidInput
 from ..methods.table import method
 from ..numerics.checks import real_array
+from ..programs.status import Status
 from .choice import Choice, softly
 from .supervision import Supervision
 
@@ -42,6 +43,12 @@ def has_steps(problem: Problem, algorithm: dict[str, Any]) -> bool:
     """Whether the way a problem will be solved reports steps."""
     route = problem.explain(algorithm.get("solver"), algorithm.get("form"), route=algorithm.get("route")).route
     return route is not None and route.iterates
+
+
+def is_infeasible(error: Exception) -> bool:
+    """Whether a solve failed because no point satisfies all constraints."""
+    status = getattr(getattr(error, "solution", None), "status", None)
+    return isinstance(error, InfeasibleProblem) or status is Status.INFEASIBLE
 
 
 def checked_by_sklearn(check: Callable[..., Any], *arguments: Any, **options: Any) -> Any:

@@ -19,7 +19,7 @@ from ...model.declared import declared_variables
 from ...numerics.matrices import as_dense
 from ...programs.declared import SpecialProgram
 from ...programs.status import Status
-from ...solvers.route import Attempt, Route, Settings
+from ...solvers.route import Attempt, Progress, Route, Settings
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,10 +69,11 @@ class OneAfterTheOther(Route):
 
     name = "one-after-the-other"
     why = "nothing joins the programs, so each has its own solution"
+    iterates = True
 
     def run(self, data: SideBySide, settings: Settings) -> Attempt:
-        """Solve them."""
-        start, solved = perf_counter(), {}
+        """Solve them; steps are counted on from one to the next."""
+        start, solved, steps = perf_counter(), {}, _Counted(settings.progress)
         for word, part in data.parts.items():
             left = None if settings.time_limit is None else settings.seconds_left - (perf_counter() - start)
             with warnings.catch_warnings():
@@ -81,12 +82,31 @@ class OneAfterTheOther(Route):
                     accuracy=settings.accuracy,
                     time_limit=left if left is None else max(left, 0.01),
                     random_state=settings.random_state,
+                    progress=steps if settings.progress is not None and _iterates(part) else None,
+                    verbose=settings.verbose,
                     strict=False,
                 )
         values = {name: value for one in solved.values() for name, value in one.values.stored.items()}
         status, reason = _of_all(solved)
         duals = data.named(lambda part: next(s for s in solved.values() if s.problem is part).duals.stored)
         return Attempt(status, reason, values, duals, solve_seconds=perf_counter() - start)
+
+
+class _Counted:
+    """Passes the progress of several solves on as that of one."""
+
+    def __init__(self, progress: Callable[[Progress], Any] | None) -> None:
+        self.progress, self.step, self.start = progress, 0, perf_counter()
+
+    def __call__(self, one: Progress) -> None:
+        assert self.progress is not None
+        self.progress(replace(one, step=self.step, seconds=perf_counter() - self.start))
+        self.step += 1
+
+
+def _iterates(part: Problem) -> bool:
+    route = part.explain().route
+    return route is not None and route.iterates
 
 
 def _of_all(solved: Mapping[str, Solution]) -> tuple[Status, str]:
@@ -117,7 +137,7 @@ def certify_side_by_side(data: SideBySide, point: Mapping[str, Any], duals: Mapp
         rounding_is_proven=all(one.rounding_is_proven for one in several),
         missing="; ".join(one.missing for one in several if one.missing),
         scale=max(one.scale for one in several),
-        cost_scale=min(one.cost_scale for one in several),
+        cost_scale=max(one.cost_scale for one in several),
     )
     relative = {
         f"{word} {name}": size
