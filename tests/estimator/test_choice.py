@@ -121,7 +121,7 @@ def test_links_that_no_clustering_keeps_are_found_out_by_solving():
 
 
 def test_options_need_a_method():
-    with pytest.raises(cl.InvalidInput, match="'auto' chooses one by itself; name a method"):
+    with pytest.raises(cl.InvalidInput, match="method_options must come with a method"):
         ConstrainedClustering().set_params(method_options__share=0.3)
     assert ConstrainedClustering(method="KPCut").set_params(method_options__share=0.3).method_options == {"share": 0.3}
     assert not any("__" in name for name in ConstrainedClustering().get_params())

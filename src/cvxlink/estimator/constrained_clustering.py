@@ -297,9 +297,19 @@ class ConstrainedClustering(ClusterMixin, OptionsAsParameters):
     def declare(
         self, X: Any, y: Any = None, *, must_link: Any = None, cannot_link: Any = None, links: Any = None
     ) -> Problem:
-        """Return the problem that :meth:`fit` would solve, unsolved; nothing is fitted."""
+        """Return the problem that :meth:`fit` would solve, unsolved; nothing is fitted.
+
+        The method "auto" may solve smaller problems to choose it.
+        """
         points = checked_by_sklearn(check_array, X, estimator=self, **self._input)
         return self._task(points, y, must_link, cannot_link, links).problem
+
+    def choice(
+        self, X: Any, y: Any = None, *, must_link: Any = None, cannot_link: Any = None, links: Any = None
+    ) -> Choice:
+        """Return the method that :meth:`fit` would take, and why; nothing is fitted."""
+        points = checked_by_sklearn(check_array, X, estimator=self, **self._input)
+        return self._task(points, y, must_link, cannot_link, links).chosen
 
     @property
     def _input(self) -> dict[str, Any]:

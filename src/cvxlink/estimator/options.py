@@ -25,10 +25,8 @@ def is_auto(name: Any) -> bool:
 def require_no_options(options: Mapping[str, Any]) -> None:
     """Raise if there are options, which nothing can be said about before a method is chosen."""
     if options:
-        raise InvalidInput(
-            f"method_options belong to a method, and {AUTO!r} chooses one by itself; name a method, as in "
-            f"method='linkedcut'",
-            "method_options",
+        raise InvalidInput.about(
+            "method_options", "must come with a method that has them; none is named, so that one is chosen"
         )
 
 
