@@ -355,8 +355,6 @@ class ConstrainedClustering(ClusterMixin, OptionsAsParameters):
         asked = self.n_clusters
         k = known.n_clusters(all_links) if asked is None else as_count(asked, "n_clusters", 1, n)
         graph, labels = self._graph(X), known.labels_for(chosen, k)
-        if self.affinity != "precomputed":
-            warn_of_scales(X)
         with argument_names(dict.fromkeys(options, "method_options")):
             problem = chosen.make(graph, all_links, labels, k, **options)
         found = getattr(problem, "n_clusters", k)
@@ -385,6 +383,7 @@ class ConstrainedClustering(ClusterMixin, OptionsAsParameters):
         as_choice(self.affinity, "affinity", AFFINITIES)
         if self.affinity == "precomputed":
             return Graph.from_affinity(X)
+        warn_of_scales(X)
         if self.affinity == "rbf":
             return Graph.rbf(X, self.sigma)
         neighbours, others = as_count(self.n_neighbors, "n_neighbors"), X.shape[0] - 1
