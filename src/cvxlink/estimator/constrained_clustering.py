@@ -330,6 +330,8 @@ class ConstrainedClustering(ClusterMixin, OptionsAsParameters):
     def _task(self, X: Any, y: Any, must_link: Any, cannot_link: Any, links: Any) -> Task:
         n = X.shape[0]
         known = Supervision.given(n, y, must_link, cannot_link, links)
+        if self.affinity != "precomputed":
+            warn_of_scales(X)
         if is_auto(self.method):
             return self._task_by_choice(X, known)
         chosen, options = method(self.method), self.options_by_name
@@ -383,7 +385,6 @@ class ConstrainedClustering(ClusterMixin, OptionsAsParameters):
         as_choice(self.affinity, "affinity", AFFINITIES)
         if self.affinity == "precomputed":
             return Graph.from_affinity(X)
-        warn_of_scales(X)
         if self.affinity == "rbf":
             return Graph.rbf(X, self.sigma)
         neighbours, others = as_count(self.n_neighbors, "n_neighbors"), X.shape[0] - 1

@@ -40,5 +40,5 @@ def warn_of_scales(X: np.ndarray) -> None:
                 f"are practically those in {max(round(effective), 1)} of {len(spreads)} features; scale them, for "
                 f"example by make_pipeline(StandardScaler(), ConstrainedClustering(…))",
             ),
-            stacklevel=6,
+            stacklevel=5,
         )
