@@ -285,6 +285,34 @@ def _ncuts(rng: np.random.Generator) -> Drawn:
     return Drawn("NCuts", lambda: cl.NCuts(cl.Graph.from_affinity(W), k), reference)
 
 
+def _linked_cut(rng: np.random.Generator) -> Drawn:
+    n = order(rng)
+    W, given, k = affinity(rng, n), links(rng, n, False), int(rng.integers(1, n + 1))
+    must, cannot = (pick(rng, (0.0, 1.0, 10.0 ** rng.uniform(-3, 3))) for _ in range(2))
+
+    def reference(problem: Any) -> Reference:
+        degrees = W.sum(axis=1)
+        C, mean = laplacian(W, True), degrees.mean()
+        for i, j in given.must.tolist():
+            step = np.zeros(n)
+            step[i], step[j] = degrees[i] ** -0.5, -(degrees[j] ** -0.5)
+            C = C + must * mean * np.outer(step, step)
+        prices = {(i, j): 2 * cannot * mean / np.sqrt(degrees[i] * degrees[j]) for i, j in given.cannot.tolist()}
+
+        def value(Z: np.ndarray) -> float:
+            return float(np.sum(C * Z) + sum(price * abs(Z[pair]) for pair, price in prices.items()))
+
+        # Without its cannot-links it is a sum of eigenvalues, at a projection that keeps w, which costs nothing.
+        w = np.sqrt(degrees / degrees.sum())
+        vectors = np.linalg.eigh(C - 3 * abs(C).sum() * np.outer(w, w))[1]
+        Z = vectors[:, :k] @ vectors[:, :k].T
+        low = float(np.sum(C * Z))
+        return Reference(low, value(Z), 1e-10 * (1 + abs(C).sum()), lambda values: value(values["Z"]))
+
+    graph = cl.Graph.from_affinity(W)
+    return Drawn("LinkedCut", lambda: cl.LinkedCut(graph, given, k, False, must, cannot), reference)
+
+
 # ---------------------------------------------------------------------- cuts
 
 
@@ -345,6 +373,7 @@ DRAWN = {
     "SL": _sl,
     "SSKK": _sskk,
     "NCuts": _ncuts,
+    "LinkedCut": _linked_cut,
     "ImprovedOrder": _improved_order,
     "GaussianField": _gaussian_field,
 }

@@ -121,6 +121,15 @@ def test_scaling_is_what_it_says(folder):
     assert constant.stdout == run("cluster", "plain.csv", "--links", "links.csv", "--clusters", 3).stdout
 
 
+def test_features_in_different_units_are_warned_of_in_the_words_of_the_command_line(folder):
+    np.savetxt("units.csv", (X + 1) * [1, 1, 1000], delimiter=",", fmt="%.17g")
+    graph = ("cluster", "units.csv", "--links", "links.csv", "--clusters", 3)
+    assert "different spread" not in run(*graph).stderr
+    said = " ".join(run(*graph, "--no-standardize").stderr.split())
+    assert "the data have features of very different spread" in said and "leave out --no-standardize" in said
+    assert "StandardScaler" not in said
+
+
 def test_names_numbers_and_several_files_give_the_same(folder):
     plain = clusters(run("cluster", "plain.csv", "--links", "links.csv", "--clusters", 3).stdout)
     for given in (("--links", "named.csv"), ("--links", "links.csv")):
@@ -181,10 +190,11 @@ def test_json_is_alone_and_agrees_with_the_table(folder):
     assert done.stderr == ""
     assert got["points"] == [row["point"] for row in written]
     assert got["labels"] == [int(row["cluster"]) for row in written]
-    problem = cl.KP(cl.Graph.knn(StandardScaler().fit_transform(X)), LINKS)
-    assert got["certificate"]["value"] == pytest.approx(problem.solve(solver="CLARABEL").value, rel=1e-5)
+    graph = cl.Graph.knn(StandardScaler().fit_transform(X))
+    value = cl.KP(graph, LINKS).solve(solver="CLARABEL").value + cl.LinkedCut(graph, LINKS, 3).solve().value
+    assert got["certificate"]["value"] == pytest.approx(value, rel=1e-5)
     assert got["certificate"]["lower_bound"] <= got["certificate"]["upper_bound"]
-    assert got["status"] == "OPTIMAL" and got["method"] == "KP" and got["scores"]["ari"] == 1
+    assert got["status"] == "OPTIMAL" and got["method"] == "KPCut" and got["scores"]["ari"] == 1
     assert got["violated"] == [] and got["sizes"] == [20, 20, 20] and got["settings"]["random_state"] == 0
     assert got["timings"]["fit"] >= got["timings"]["solve"] > 0 and got["out"] == "l.csv"
     assert (folder / "p.png").read_bytes().startswith(b"\x89PNG")
@@ -213,10 +223,14 @@ def test_what_follows_from_links_is_counted_without_writing_it_down():
 def test_contradictory_links_are_an_error_or_are_said(folder):
     (folder / "bad.csv").write_text(f"{NAMES[0]},{NAMES[1]},ml\n{NAMES[1]},{NAMES[2]},ml\n{NAMES[2]},{NAMES[0]},cl\n")
     chain = f"join them: {NAMES[0]} – {NAMES[1]} – {NAMES[2]}"
-    assert chain in run("cluster", *FULL, "--links", "bad.csv", "--clusters", 3, code=1).stderr
-    assert chain in run("explain", *FULL, "--links", "bad.csv", "--clusters", 3, code=1).stderr
-    soft = run("cluster", *FULL, "--links", "bad.csv", "--clusters", 3, "--method", "ccsr")
-    assert chain in soft.stderr and "violated    1 of 3 links" in soft.stderr
+    asked = (*FULL, "--links", "bad.csv", "--clusters", 3)
+    assert chain in run("cluster", *asked, "--method", "kp", code=1).stderr
+    assert chain in run("explain", *asked, "--method", "kp", code=1).stderr
+    for soft in (run("cluster", *asked, "--method", "ccsr"), run("cluster", *asked)):
+        assert chain in soft.stderr and "violated    1 of 3 links" in soft.stderr
+    why = "chosen      LinkedCut with must_weight=0.3, cannot_weight=0.1: the links contradict one another"
+    assert why in soft.stderr and why in run("explain", *asked).stdout
+    assert json.loads(run("cluster", *asked, "--json").stdout)["chosen"]["method"] == "LinkedCut"
 
 
 def test_progress_is_shown_on_a_terminal_only(folder, monkeypatch):
@@ -242,8 +256,12 @@ def test_progress_is_shown_on_a_terminal_only(folder, monkeypatch):
         ("a,b\n1,2\n3,4\n", ("--out", "none/l.csv"), "none/l.csv cannot be written: there is no folder none"),
         ("a,b\n1,2\n3,4\n", ("--plot", "p.doc"), "p.doc cannot be drawn"),
         ("a,b\n1,2\n3,4\n", ("--method", "magic"), "there is no method 'magic'; there are PCP"),
-        ("a,b\n1,2\n3,4\n5,5\n", ("--option", "mu=3", "--must", "m.csv"), "KP has no option 'mu'"),
-        ("a,b\n1,2\n3,4\n5,5\n", ("--option", "graph=1", "--must", "m.csv"), "KP has no option 'graph', which comes"),
+        ("a,b\n1,2\n3,4\n5,5\n", ("--option", "mu=3", "--must", "m.csv"), "--option must come with a method"),
+        (
+            "a,b\n1,2\n3,4\n5,5\n",
+            ("--method", "kp", "--option", "graph=1", "--must", "m.csv"),
+            "KP has no option 'graph', which",
+        ),
         ("a,b\n1,2\n3,4\n5,5\n", ("--solver", "nosuch", "--must", "m.csv"), "no solver named 'nosuch'"),
         (
             "a,b\n1,2\n3,4\n5,5\n",
@@ -295,7 +313,7 @@ PYTHON = re.compile(r"\w=\S|\w\(\)|n_\w+|must_link|cannot_link|\by\b|presolve|cv
             1,
             "add cannot-links between points of every two clusters, or give --label-column",
         ),
-        ("plain.csv", 0, "give --links (or --must and --cannot) or --label-column"),
+        ("plain.csv --method kp", 0, "give --links (or --must and --cannot) or --label-column"),
         ("plain.csv --links links.csv --clusters 99", 1, "--clusters must be between 1 and 60, not 99"),
         ("plain.csv --links bad.csv --method ccsr", 1, "how many clusters there are; give --clusters"),
         (
@@ -429,7 +447,7 @@ def test_explain_prints_the_program_and_the_plan_and_solves_nothing(folder, monk
     assert got["solver"] == "CLARABEL" and got["form"] == "dual" and got["route"] is None
     assert [step["name"] for step in got["steps"]] == ["contraction", "dualisation"]
     alone = run("explain", "plain.csv", "--solver", "CLARABEL")
-    assert "NCuts" in alone.stdout and "no links and no labels" in alone.stdout
+    assert "chosen      NCuts: there are no links" in alone.stdout
 
 
 def test_the_version_is_told_either_way():

@@ -70,7 +70,8 @@ def test_what_the_command_line_prints_does_not_steer_a_terminal(tmp_path, name):
     links.write_text(f'i,j,kind\n"{name}",b,must\n"{name}",b,cannot\n', encoding="utf-8")
     roles = ("--id-column", "name", "--truth-column", "class", "--clusters", 2, "--neighbors", 2)
     for ran in (
-        run("cluster", path, *roles, "--links", links),
+        run("cluster", path, *roles, "--links", links, "--method", "kp"),
+        run("cluster", path, *roles, "--links", links, "--out", tmp_path / "soft.csv"),
         run("cluster", path, *roles, "--out", tmp_path / "out.csv"),
         run("explain", path, *roles),
         run("cluster", path, "--id-column", name),

@@ -58,6 +58,7 @@ def test_it_is_the_pipeline_by_hand(blobs, affinity):
     solution = cl.KP(graph, links, normalized=False).solve(route="interior-point")
     estimator = ConstrainedClustering(
         3,
+        method="kp",
         affinity=affinity,
         n_neighbors=7,
         symmetrize="mean",
@@ -211,8 +212,7 @@ def test_the_number_of_clusters_follows_from_what_is_known(blobs):
     assert estimator.n_clusters_ == 3 and not hasattr(estimator, "classes_")
     assert estimator.fit(X, must_link=[(0, 1)], cannot_link=[(0, 2)]).n_clusters_ == 2
     assert estimator.fit(X, must_link=[(0, 1)]).n_clusters_ == 2
-    with pytest.warns(cl.LinkWarning):
-        assert estimator.fit(X).n_clusters_ == 2
+    assert estimator.fit(X).n_clusters_ == 2
     # Labels name two classes, and a cannot-link to both of them shows a third.
     two = np.full(60, -1)
     two[[0, 1]] = 0, 1
@@ -335,7 +335,7 @@ def test_showing_it_in_a_notebook_computes_nothing(blobs, monkeypatch):
 # ---------------------------------------------------------------------- scikit-learn's ways
 
 
-CHECKED = [{"method": method} for method in METHODS] + [{"affinity": "rbf"}, {"affinity": "precomputed"}]
+CHECKED = [{"method": method} for method in METHODS] + [{}, {"affinity": "rbf"}, {"affinity": "precomputed"}]
 
 
 @pytest.mark.slow
@@ -370,7 +370,11 @@ def test_options_of_the_method_are_parameters():
     given = {"mu": 0.3}
     estimator = ConstrainedClustering(2, method="srcp", method_options=given)
     nested = {name: value for name, value in estimator.get_params().items() if "__" in name}
-    assert nested == {"method_options__mu": 0.3, "method_options__normalized": True}
+    assert nested == {
+        "method_options__mu": 0.3,
+        "method_options__normalized": True,
+        "method_options__scale": "links",
+    }
     assert not any("__" in name for name in estimator.get_params(deep=False))
     copy = clone(estimator).set_params(method_options__normalized=False)
     assert copy.method_options == {"mu": 0.3, "normalized": False} and given == {"mu": 0.3}
@@ -472,7 +476,7 @@ def test_declaring_fits_nothing(blobs):
     X, _, links = blobs
     estimator = ConstrainedClustering(3, random_state=0)
     problem = estimator.declare(X, links=links)
-    assert vars(estimator) == vars(ConstrainedClustering(3, random_state=0)) and isinstance(problem, cl.KP)
+    assert vars(estimator) == vars(ConstrainedClustering(3, random_state=0)) and isinstance(problem, cl.KPCut)
     assert problem.solve().value == pytest.approx(estimator.fit(X, links=links).solution_.value, abs=1e-10)
 
 
@@ -532,7 +536,12 @@ def test_methods_of_labels_find_the_classes_that_are_named(blobs, method):
         ({}, {"y": cl.Links(60, must=[(0, 1)])}, "y takes labels.*fit\\(X, links=…\\)"),
         ({}, {"y": [0, 1, 1]}, "there are 3 labels for 60 points"),
         ({"method": "nonsense"}, {}, "there is no method 'nonsense'; there are PCP"),
-        ({"method_options": {"nu": 1}}, {}, "KP has no option 'nu'"),
+        ({"method": "kp", "method_options": {"nu": 1}}, {}, "KP has no option 'nu'"),
+        (
+            {"method_options": {"mu": 1}},
+            {},
+            "method_options must come with a method that has them; name",
+        ),
         ({"method_options": "mu"}, {}, "method_options must be a dict"),
         ({"affinity": "cosine"}, {}, "affinity must be 'knn', 'rbf' or 'precomputed', not 'cosine'"),
         ({"affinity": "precomputed"}, {"X": np.ones((60, 2))}, "the affinity must be square"),
@@ -576,7 +585,8 @@ def test_what_is_wrong_is_said_in_a_sentence(blobs, options, given, words):
         ({}, {"links": np.full((60, 60), np.nan)}, "links"),
         ({}, {"must_link": [(0, 60)]}, "must_link"),
         ({}, {"cannot_link": [(4, 4)]}, "cannot_link"),
-        ({}, {"must_link": [(0, 1)], "cannot_link": [(0, 1)]}, "links"),
+        ({"method": "kp"}, {"must_link": [(0, 1)], "cannot_link": [(0, 1)]}, "links"),
+        ({}, {"must_link": [(0, 1)], "cannot_link": [(0, 1)]}, "n_clusters"),
         ({"method": "gfhf"}, {"must_link": [(0, 1)]}, "y"),
     ],
     ids=str,
@@ -605,7 +615,7 @@ def test_few_points_have_few_neighbours():
 def test_a_fit_that_fails_leaves_an_earlier_one_as_it_was():
     X, y = cl.datasets.load("iris")
     links = cl.Links.sample(y, per_class=3, random_state=0)
-    model = ConstrainedClustering(3, random_state=0).fit(X, links=links)
+    model = ConstrainedClustering(3, method="kp", random_state=0).fit(X, links=links)
     labels, predicted = model.labels_, model.predict(X[:5] + 0.01)
     with pytest.raises(cl.InconsistentLinks):
         model.fit(X[:100, :2], must_link=[(0, 1)], cannot_link=[(0, 1)])

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import cvxlink as cl
 from cvxlink.exact.tree import Node, Tree
-from helpers.clusterings import drawn, keep, partitions, squared_distances_to_means
+from helpers.clusterings import drawn, keep, normalised_cut, partitions, squared_distances_to_means
 
 
 def best_of(value, links, n, k, sizes=(1, 99)):
@@ -171,3 +171,39 @@ def test_problems_that_cannot_be_searched_say_why():
 
 def test_nodes_print():
     assert "cannot-link (1, 2)" in str(Tree((Node(0, fate="branched"), Node(1, 0, ("cannot", 1, 2), 1))))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_normalised_cuts_with_hard_and_soft_links(seed):
+    n, rng = 8, np.random.default_rng(seed)
+    W = np.triu(rng.random((n, n)) * (rng.random((n, n)) < 0.5) + 0.05, 1)
+    graph = cl.Graph.from_affinity(W + W.T)
+    W, links = graph.W.toarray(), cl.Links(n, must=[(0, 1), (5, 6)], cannot=[(0, 2), (3, 4)])
+    found = cl.optimal_clustering(cl.LinkedCut(graph, links, 3))
+    assert found.value == pytest.approx(best_of(lambda labels: normalised_cut(W, labels), links, n, 3), rel=1e-4)
+    assert found.bound <= found.value
+    # Soft links may contradict one another; their price is part of the value.
+    soft = cl.LinkedCut(
+        graph, cl.Links(n, must=[(0, 1), (1, 2)], cannot=[(0, 2)]), 2, must_weight=0.3, cannot_weight=0.4
+    )
+
+    def price(labels):
+        d, mean = graph.degrees, graph.degrees.mean()
+        volume = np.array([d[labels == labels[i]].sum() for i in range(n)])
+        broken = [(i, j) for i, j in ((0, 1), (1, 2)) if labels[i] != labels[j]]
+        cost = sum(0.3 * mean * (1 / volume[i] + 1 / volume[j]) for i, j in broken)
+        return normalised_cut(W, labels) + cost + (2 * 0.4 * mean / volume[0] if labels[0] == labels[2] else 0.0)
+
+    found = cl.optimal_clustering(soft)
+    assert found.value == pytest.approx(best_of(price, cl.Links(n), n, 2), rel=1e-4)
+
+
+def test_non_negative_entries_raise_the_bound_of_a_cut_and_solvers_agree():
+    X, _ = drawn(3, n=10, k=3)
+    graph, links = cl.Graph.knn(X, 4), cl.Links(10, must=[(0, 3)], cannot=[(1, 2), (4, 8)])
+    free, tight = (cl.LinkedCut(graph, links, 3, nonnegative=flag).solve(accuracy=1e-5) for flag in (False, True))
+    assert tight.certificate.lower_bound >= free.certificate.lower_bound - 1e-6
+    by_solver = cl.LinkedCut(graph, links, 3, nonnegative=True).solve("CLARABEL", accuracy=1e-5)
+    assert by_solver.value == pytest.approx(tight.value, abs=1e-4)
+    best = best_of(lambda labels: normalised_cut(graph.W.toarray(), labels), links, 10, 3)
+    assert tight.certificate.lower_bound <= best + 1e-9

@@ -15,8 +15,11 @@ import numpy as np
 from ..engine.plan import Plan, routes_of
 from ..engine.problem import Problem
 from ..errors import FormUnavailable, InvalidInput
+from ..estimator.choice import Choice
 from ..estimator.constrained_clustering import ConstrainedClustering
+from ..estimator.options import AUTO, is_auto
 from ..methods import METHODS
+from ..methods.fantope.ncuts import NCuts
 from ..methods.table import method
 from ..model.tables import same_name
 from ..plotting.overview import drawn_overview
@@ -32,7 +35,7 @@ class MethodChoices:
     """How to cluster: the parameters of :class:`~cvxlink.ConstrainedClustering` that the command line has."""
 
     n_clusters: int | None = None
-    method: str = "kp"
+    method: str = AUTO
     method_options: Mapping[str, Any] = field(default_factory=dict)
     n_neighbors: int = 10
     sigma: float | str = "mean"
@@ -45,7 +48,7 @@ class MethodChoices:
     random_state: int = 0
 
     def __post_init__(self) -> None:
-        if self.own is None and same_name(self.method, METHODS) is None:
+        if self.own is None and not is_auto(self.method) and same_name(self.method, METHODS) is None:
             known = ", ".join(METHODS)
             problem = f"there is no method {self.method!r}; there are {known}; `cvxlink methods` describes them"
             raise InvalidInput(problem, "method")
@@ -110,6 +113,7 @@ class Explanation:
     problem: Problem
     plan: Plan
     warnings: list[str]
+    chosen: Choice | None = None  # where no method was named
 
 
 def cluster(
@@ -138,15 +142,18 @@ def explain(data_choices: DataChoices, choices: MethodChoices, stages: Stages) -
     stages.begin("graph and program")
     with recorded_warnings(data.points) as said, errors_of(choices.own):
         problem, plan = _planned(data, choices)
-    return Explanation(data, problem, plan, said)
+        chosen = None
+        if is_auto(choices.method):
+            chosen = choices.estimator().choice(data.X, data.file.labels, links=data.links)
+    return Explanation(data, problem, plan, said, chosen)
 
 
 def _planned(data: PointsAndLinks, choices: MethodChoices) -> tuple[Problem, Plan]:
     """Return the problem that would be solved, and the plan for it."""
     problem = choices.estimator().declare(data.X, data.file.labels, links=data.links)
-    if (
-        type(problem) is not method(choices.own or choices.method).formulation
-    ):  # without links and labels it was replaced
+    asked = None if is_auto(choices.method) else method(choices.own or choices.method).formulation
+    # Without links and labels, NCuts takes the place of other methods, and what was asked of them is not asked of it.
+    if isinstance(problem, NCuts) and asked is not NCuts:
         return problem, problem.explain()
     with _forms_told_from_routes(data, choices):
         return problem, problem.explain(choices.solver, choices.form, route=choices.route)

@@ -97,7 +97,7 @@ MethodName = Annotated[
     str,
     typer.Option(
         "--method",
-        help="A method that `cvxlink methods` lists, or your own class: module:Class. Its module is run.",
+        help="A method that `cvxlink methods` lists, or your own class: module:Class. Its module is run. auto chooses.",
         rich_help_panel=METHOD,
     ),
 ]
@@ -163,7 +163,7 @@ def cluster(
     ignore_column: IgnoredColumns = None,
     header: Header = None,
     standardize: Standardize = True,
-    method: MethodName = "kp",
+    method: MethodName = "auto",
     clusters: Clusters = None,
     option: MethodOptions = None,
     neighbors: Neighbors = 10,
@@ -223,7 +223,7 @@ def explain(
     ignore_column: IgnoredColumns = None,
     header: Header = None,
     standardize: Standardize = True,
-    method: MethodName = "kp",
+    method: MethodName = "auto",
     clusters: Clusters = None,
     option: MethodOptions = None,
     neighbors: Neighbors = 10,

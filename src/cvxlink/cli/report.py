@@ -14,6 +14,8 @@ from ..data.links import Links
 from ..engine.plan import Plan
 from ..engine.solution import Solution
 from ..errors import InconsistentLinks
+from ..estimator.choice import Choice
+from ..estimator.options import is_auto
 from ..numerics.checks import is_known
 from .cluster import Explanation, Outcome
 from .reading import PointsAndLinks
@@ -24,7 +26,9 @@ WIDTH = 12
 
 def summary(outcome: Outcome) -> str:
     """Return a summary of a clustering for a person, a line or two on each topic."""
-    said = [*about_data(outcome.data), *_about_solution(outcome.fitted.solution_), *_about_clusters(outcome)]
+    chosen = outcome.fitted.chosen_ if is_auto(outcome.choices.method) else None
+    said = [*about_data(outcome.data), *_about_choice(chosen), *_about_solution(outcome.fitted.solution_)]
+    said += _about_clusters(outcome)
     if len(outcome.data.links):
         said.append(("violated", _about_violated(outcome)))
     if outcome.data.file.truth is not None:
@@ -37,7 +41,8 @@ def summary(outcome: Outcome) -> str:
 
 def summary_of_plan(explanation: Explanation) -> str:
     """Return the data, the program in mathematics, and the plan."""
-    said = [*about_data(explanation.data), *(("warning", words) for words in explanation.warnings)]
+    said = [*about_data(explanation.data), *_about_choice(explanation.chosen)]
+    said += [("warning", words) for words in explanation.warnings]
     return f"{aligned(said)}\n\n{explanation.problem}\n\n{explanation.plan}"
 
 
@@ -54,6 +59,7 @@ def as_json(outcome: Outcome) -> dict[str, Any]:
         "violated": [{"i": points[i], "j": points[j], "kind": kind} for kind, i, j in outcome.violated],
         "scores": scores(outcome),
         **solution_as_json(fitted.solution_),
+        "chosen": asdict(fitted.chosen_),
         "timings": outcome.seconds,
         "data": data_as_json(outcome.data),
         "settings": asdict(outcome.choices),
@@ -83,6 +89,7 @@ def plan_as_json(explanation: Explanation) -> dict[str, Any]:
         **_way_as_json(plan),
         "why": plan.why,
         "plan": str(plan),
+        "chosen": None if explanation.chosen is None else asdict(explanation.chosen),
         "data": data_as_json(explanation.data),
         "warnings": explanation.warnings,
     }
@@ -160,6 +167,11 @@ def closure_counts(links: Links) -> tuple[int, int]:
     """Return how many must-links and cannot-links follow from links, these included; they are counted, not listed."""
     sizes = np.bincount(links.blocks)
     return int((sizes * (sizes - 1)).sum() // 2), int(sizes[links.block_cannot].prod(axis=1).sum())
+
+
+def _about_choice(chosen: Choice | None) -> Iterator[tuple[str, str]]:
+    if chosen is not None:
+        yield "chosen", f"{chosen}; --method names another"
 
 
 def _about_solution(solution: Solution) -> Iterator[tuple[str, str]]:

@@ -48,6 +48,9 @@ class Learnt:
     propagation : tuple of three matrices
         Propagation within the graph and into it, P_GG and P_GH, and the null vectors of I − P_GG as columns. They
         define which labelings are stationary; see :func:`cvxlink.stationarity`.
+    rounding : function
+        ``rounding(random_state, n_init)`` returns a clustering that keeps the links, for problems that know how many
+        clusters there are.
     """
 
     kernel: Matrix | Callable[[], Matrix] | None = None
@@ -59,6 +62,7 @@ class Learnt:
     weights: np.ndarray | None = None
     measures: Mapping[str, float] | Callable[[], Mapping[str, float]] = field(default_factory=dict)
     propagation: tuple[Any, Any, np.ndarray] | Callable[[], Any] | None = None
+    rounding: Callable[[Any, int], np.ndarray] | None = None
 
     def get(self, name: str) -> Any:
         """Return a field, computed if it was given as a function."""
@@ -79,7 +83,16 @@ class Formulation(Declared):
     prefers: ClassVar[str | None] = None
     adjustable: ClassVar[tuple[str, ...]] = ()
 
-    _said_about_the_program = ("tex", "program", "equivalents", "prefers", "point_from", "remarks", "adjustable")
+    _said_about_the_program = (
+        "tex",
+        "program",
+        "equivalents",
+        "prefers",
+        "point_from",
+        "remarks",
+        "cautions",
+        "adjustable",
+    )
 
     @cached_property
     def program(self) -> Program:
@@ -105,6 +118,14 @@ class Formulation(Declared):
     @property
     def remarks(self) -> tuple[str, ...]:
         """Sentences that ``explain()`` shows with the plan."""
+        return ()
+
+    def cautions(self, n_clusters: int | None = None) -> tuple[str, ...]:
+        """Return sentences on what will go wrong with these data, each with a remedy.
+
+        ``solve`` warns with them before anything is solved, ``explain()`` shows them, and ``cluster`` warns with those
+        that the number of clusters adds.
+        """
         return ()
 
     def learnt(self, values: Arrays) -> Learnt:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,21 +13,25 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..data.graph import Graph
-from ..data.links import Links
 from ..engine.extension import predict_alone
 from ..engine.problem import Problem
-from ..errors import ClippedWarning, InvalidInput, LinkWarning
+from ..engine.solution import Solution
+from ..errors import ClippedWarning, InfeasibleProblem, InvalidInput, LinkWarning, SolveFailed
 from ..methods.cuts.csc import CSC
 from ..methods.fantope.ncuts import NCuts
+from ..methods.partitions.kp_cut import KPCut
+from ..methods.partitions.linked_cut import LinkedCut
 from ..methods.table import method, require_options
 from ..numerics.arguments import as_choice
-from ..numerics.checks import as_count, real_array
+from ..numerics.checks import as_count
 from ..programs.status import DEFAULT_ACCURACY
 from ..solvers.route import Progress
-from .options import OptionsAsParameters
+from .choice import Choice, choose
+from .options import AUTO, OptionsAsParameters, is_auto, require_no_options
+from .scales import warn_of_scales
 from .supervision import Supervision, argument_names, takes_either
+from .task import Task, checked_by_sklearn, has_steps, is_embedded, is_infeasible
 
-LONGEST_MESSAGE = 500
 AFFINITIES = ("knn", "rbf", "precomputed")
 _CHECKS_OF_ONE_CLUSTER = (
     "check_dont_overwrite_parameters",
@@ -46,10 +49,15 @@ def expected_failed_checks(estimator: ConstrainedClustering) -> dict[str, str]:
     failed = {}
     if estimator.affinity == "precomputed":
         failed["check_clustering"] = "the check clusters points, which are not an affinity"
+    if is_auto(estimator.method):
+        return failed
     which = method(estimator.method)
     if "labels" in which.needs or which.formulation is CSC:
         reason = f"the check asks for one cluster, and {which.name} finds at least two"
         failed |= dict.fromkeys(_CHECKS_OF_ONE_CLUSTER, reason)
+    if which.formulation in (LinkedCut, KPCut):
+        reason = f"the check asks for fewer clusters than it names classes, and {which.name} keeps all links"
+        failed |= dict.fromkeys((*_CHECKS_OF_ONE_CLUSTER, "check_methods_sample_order_invariance"), reason)
     if "labels" in which.needs:
         reason = f"the check asks for two clusters and names three classes, and {which.name} finds as many as are named"
         failed["check_methods_sample_order_invariance"] = reason
@@ -78,10 +86,11 @@ class ConstrainedClustering(ClusterMixin, OptionsAsParameters):
     n_clusters : int, optional
         By default the number of classes in ``y``, or the number the cannot-links need if that is more; at least two.
     method : str or subclass of Problem
-        One of ``cvxlink.methods()``, in upper or lower case, or your own formulation.
+        One of ``cvxlink.methods()``, in upper or lower case, your own formulation, or "auto": chosen by what is given,
+        see Notes.
     method_options : dict, optional
         Fields of the formulation: ``{"mu": 0.2}`` for SRCP. Each is a parameter too, so that a search can vary it:
-        ``set_params(method_options__mu=0.5)``.
+        ``set_params(method_options__mu=0.5)``. "auto" takes none.
     affinity : "knn", "rbf" or "precomputed"
         How the graph is built: by :meth:`Graph.knn`, by :meth:`Graph.rbf`, or X itself is an n × n affinity, dense or
         sparse.
@@ -94,7 +103,7 @@ class ConstrainedClustering(ClusterMixin, OptionsAsParameters):
     connect : bool
         Join the components of the graph, for "knn".
     cluster_method : str, optional
-        "kernel-kmeans", "spectral", "kmeans", "cut" or "argmax"; by default the one in the method's paper.
+        "kernel-kmeans", "spectral", "kmeans", "cut", "argmax" or "partition"; by default the one in the method's paper.
     n_init : int
         Restarts of k-means.
     solver, form, route, accuracy, time_limit, solver_options
@@ -111,6 +120,8 @@ class ConstrainedClustering(ClusterMixin, OptionsAsParameters):
         The number of clusters, as asked for or as it follows.
     classes_ : array
         The classes that ``y`` names, in order; only if ``y`` was given.
+    chosen_ : Choice
+        The name of the method that was solved, ``.method``, its ``.options``, and why it was chosen, ``.reason``.
     links_ : Links
         The given links and the links that follow from ``y``: all of them for methods with soft links, otherwise a few
         that imply the others.
@@ -125,8 +136,29 @@ class ConstrainedClustering(ClusterMixin, OptionsAsParameters):
 
     Notes
     -----
-    Without links and labels there is nothing to propagate. The points are then clustered by their graph alone (NCuts),
-    with a warning.
+    Distances depend on the units of the features, and are not scaled here; a warning says where a few features outweigh
+    all others. ``make_pipeline(StandardScaler(), ConstrainedClustering(…))`` scales them, as the command line does.
+
+    The method "auto" chooses by what is given; labels become links first.
+
+    =====================================================================  =========================
+    what is given                                                          what is taken
+    =====================================================================  =========================
+    no links and no labels                                                 NCuts
+    links that contradict one another, or that so many clusters cannot     LinkedCut with soft links
+    keep
+    links that look wrong: they do not help to predict one another         LinkedCut with soft links
+    other links, on a graph with components that no link reaches           LinkedCut
+    other links, on a graph with points that have no neighbours            KP
+    all other links                                                        KPCut
+    =====================================================================  =========================
+
+    Links help to predict one another if clusters learnt from two thirds of them keep more of the others than clusters
+    of the graph alone do. That is tried from 30 links on, at up to 20 000 points, and only if the clusters of the graph
+    break more than a fifth of the links.
+
+    Other methods need links or labels. Without any, the points are clustered by their graph alone (NCuts), with a
+    warning.
 
     ``predict`` exists for methods that extend to new points. It does not exist for a precomputed affinity, nor for
     methods that yield only an affinity (SRCP, E2CP, SL, MinKL), nor for KMeans. Searches such as ``GridSearchCV`` score
@@ -147,7 +179,7 @@ class ConstrainedClustering(ClusterMixin, OptionsAsParameters):
         self,
         n_clusters: int | None = None,
         *,
-        method: str | type[Problem] = "kp",
+        method: str | type[Problem] = AUTO,
         method_options: Mapping[str, Any] | None = None,
         affinity: str = "knn",
         n_neighbors: int = 10,
@@ -223,21 +255,18 @@ class ConstrainedClustering(ClusterMixin, OptionsAsParameters):
     def _fitted(
         self, X: Any, y: Any, must_link: Any, cannot_link: Any, links: Any, progress: Callable[[Progress], Any] | None
     ) -> ConstrainedClustering:
-        points = _checked_by_sklearn(validate_data, self, X, **self._input)
+        points = checked_by_sklearn(validate_data, self, X, **self._input)
         task = self._task(points, y, must_link, cannot_link, links)
-        algorithm = {} if task.replaced else self._algorithm
-        if progress is not None and not _has_steps(task.problem, algorithm):
-            progress = None
-        solution = task.problem.solve(
-            **algorithm,
-            accuracy=self.accuracy,
-            time_limit=self.time_limit,
-            random_state=0 if self.random_state is None else self.random_state,
-            progress=progress,
-        )
+        try:
+            solution = self._solved(task, progress)
+        except (InfeasibleProblem, SolveFailed) as error:
+            if not is_auto(self.method) or task.chosen.options or not is_infeasible(error):
+                raise
+            task = task.softened("no clustering keeps all links, so some have to be broken")
+            solution = self._solved(task, progress)
         with argument_names({"method": "cluster_method"}):
             clusters = solution.cluster(task.n_clusters, self.cluster_method, self.random_state, self.n_init)
-        self.problem_, self.solution_ = task.problem, solution
+        self.problem_, self.solution_, self.chosen_ = task.problem, solution, task.chosen
         self.links_, self.n_clusters_ = task.links, task.n_clusters
         self._way = self.cluster_method or task.problem.about.cluster
         # Where the class with the largest score is taken, clusters are classes already.
@@ -246,6 +275,18 @@ class ConstrainedClustering(ClusterMixin, OptionsAsParameters):
         if task.known.labels is not None:
             self.classes_ = task.known.classes
         return self
+
+    def _solved(self, task: Task, progress: Callable[[Progress], Any] | None) -> Solution:
+        algorithm = {} if task.replaced else self._algorithm
+        if progress is not None and not has_steps(task.problem, algorithm):
+            progress = None
+        return task.problem.solve(
+            **algorithm,
+            accuracy=self.accuracy,
+            time_limit=self.time_limit,
+            random_state=0 if self.random_state is None else self.random_state,
+            progress=progress,
+        )
 
     def fit_predict(
         self,
@@ -263,9 +304,19 @@ class ConstrainedClustering(ClusterMixin, OptionsAsParameters):
     def declare(
         self, X: Any, y: Any = None, *, must_link: Any = None, cannot_link: Any = None, links: Any = None
     ) -> Problem:
-        """Return the problem that :meth:`fit` would solve, unsolved; nothing is fitted."""
-        points = _checked_by_sklearn(check_array, X, estimator=self, **self._input)
+        """Return the problem that :meth:`fit` would solve, unsolved; nothing is fitted.
+
+        The method "auto" may solve smaller problems to choose it.
+        """
+        points = checked_by_sklearn(check_array, X, estimator=self, **self._input)
         return self._task(points, y, must_link, cannot_link, links).problem
+
+    def choice(
+        self, X: Any, y: Any = None, *, must_link: Any = None, cannot_link: Any = None, links: Any = None
+    ) -> Choice:
+        """Return the method that :meth:`fit` would take, and why; nothing is fitted."""
+        points = checked_by_sklearn(check_array, X, estimator=self, **self._input)
+        return self._task(points, y, must_link, cannot_link, links).chosen
 
     @property
     def _input(self) -> dict[str, Any]:
@@ -279,9 +330,13 @@ class ConstrainedClustering(ClusterMixin, OptionsAsParameters):
         options = self.solver_options
         return {"solver": self.solver, "form": self.form, "route": self.route, "solver_options": options}
 
-    def _task(self, X: Any, y: Any, must_link: Any, cannot_link: Any, links: Any) -> _Task:
+    def _task(self, X: Any, y: Any, must_link: Any, cannot_link: Any, links: Any) -> Task:
         n = X.shape[0]
         known = Supervision.given(n, y, must_link, cannot_link, links)
+        if self.affinity != "precomputed":
+            warn_of_scales(X)
+        if is_auto(self.method):
+            return self._task_by_choice(X, known)
         chosen, options = method(self.method), self.options_by_name
         require_options(chosen.formulation, options, "method_options")
         replaced = takes_either(chosen) and known.is_empty
@@ -301,7 +356,7 @@ class ConstrainedClustering(ClusterMixin, OptionsAsParameters):
                 LinkWarning,
                 stacklevel=3,
             )
-        all_links = known.links_for(chosen)
+        all_links = known.links_for(chosen, options)
         asked = self.n_clusters
         k = known.n_clusters(all_links) if asked is None else as_count(asked, "n_clusters", 1, n)
         graph, labels = self._graph(X), known.labels_for(chosen, k)
@@ -316,7 +371,18 @@ class ConstrainedClustering(ClusterMixin, OptionsAsParameters):
                 f"{other if 'labels' in chosen.needs else ', or choose another method'}",
                 "n_clusters",
             )
-        return _Task(problem, known, all_links, k, replaced)
+        reason = "there are no links and no labels" if replaced else "asked for"
+        return Task(problem, known, all_links, k, replaced, Choice(chosen.name, reason, options))
+
+    def _task_by_choice(self, X: Any, known: Supervision) -> Task:
+        """Return the problem for what is given, by the table of :mod:`cvxlink.estimator.choice`."""
+        require_no_options(self.options_by_name)
+        links, asked = known.as_few_links, self.n_clusters
+        k = known.n_clusters(links) if asked is None else as_count(asked, "n_clusters", 1, X.shape[0])
+        graph = self._graph(X)
+        chosen = choose(links, k, graph)
+        problem = method(chosen.method).make(graph, links, None, k, **chosen.options)
+        return Task(problem, known, links, k, chosen.method == "NCuts", chosen)
 
     def _graph(self, X: Any) -> Graph:
         as_choice(self.affinity, "affinity", AFFINITIES)
@@ -341,15 +407,16 @@ class ConstrainedClustering(ClusterMixin, OptionsAsParameters):
         depend on the other points in X.
         """
         check_is_fitted(self)
-        points = _checked_by_sklearn(validate_data, self, X, reset=False, **{**self._input, "ensure_min_samples": 1})
+        points = checked_by_sklearn(validate_data, self, X, reset=False, **{**self._input, "ensure_min_samples": 1})
         with argument_names({"X_new": "X"}):
             return predict_alone(self.solution_, points, None if self._way == "argmax" else self.labels_)
 
     def _why_no_prediction(self) -> str:
         """Return why the problem that was solved, or the chosen method, has no ``predict``; or ""."""
         problem = getattr(self, "problem_", None)
-        which = method(self.method if problem is None else type(problem))
-        if "graph" not in which.needs or not _is_embedded(which.formulation):
+        asked = NCuts if is_auto(self.method) else self.method  # all that "auto" may choose extend
+        which = method(asked if problem is None else type(problem))
+        if "graph" not in which.needs or not is_embedded(which.formulation):
             yields = which.formulation.about.yields
             return f"{which.name} does not extend to new points: it yields {yields}; KP, for example, does"
         points = getattr(getattr(problem, "graph", None), "points", None)
@@ -361,7 +428,7 @@ class ConstrainedClustering(ClusterMixin, OptionsAsParameters):
     def embedding_(self) -> np.ndarray:
         """The points in feature space, one row each."""
         check_is_fitted(self)
-        if not _is_embedded(type(self.problem_)):
+        if not is_embedded(type(self.problem_)):
             name = type(self.problem_).__name__
             raise AttributeError(f"{name} yields {self.problem_.about.yields} and no embedding; see affinity_matrix_")
         return self.solution_.embedding
@@ -387,39 +454,3 @@ class ConstrainedClustering(ClusterMixin, OptionsAsParameters):
         given = self.affinity == "precomputed"
         tags.input_tags.pairwise = tags.input_tags.sparse = tags.input_tags.positive_only = given
         return tags
-
-
-@dataclass(frozen=True)
-class _Task:
-    """A problem to solve, and what it was made of."""
-
-    problem: Problem
-    known: Supervision
-    links: Links
-    n_clusters: int
-    replaced: bool  # by one that needs no links
-
-
-def _has_steps(problem: Problem, algorithm: dict[str, Any]) -> bool:
-    """Whether the way a problem will be solved reports steps."""
-    route = problem.explain(algorithm.get("solver"), algorithm.get("form"), route=algorithm.get("route")).route
-    return route is not None and route.iterates
-
-
-def _checked_by_sklearn(check: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
-    """Let scikit-learn check the points; its errors become InvalidInput, with the same words."""
-    *first, X = arguments
-    X = real_array(X, "X") if np.ma.isMaskedArray(X) else X  # scikit-learn would look behind the mask
-    try:
-        return check(*first, X, **options)
-    except ValueError as error:
-        raise InvalidInput(" ".join(str(error).split())[:LONGEST_MESSAGE], "X") from error
-    except TypeError:  # scikit-learn's tests ask for this one where X is sparse
-        raise
-    except Exception as error:  # reading objects runs their code, which may raise anything
-        raise InvalidInput("X must hold numbers only, in rows of equal length", "X") from error
-
-
-def _is_embedded(formulation: type[Problem]) -> bool:
-    """Whether a formulation yields places for points in feature space."""
-    return formulation.about.kernel or formulation.about.embedding

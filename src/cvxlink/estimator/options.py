@@ -13,6 +13,21 @@ from ..numerics.arguments import shown
 from ..numerics.checks import as_flag
 
 NESTED = "method_options__"
+# The method that is chosen by what is given.
+AUTO = "auto"
+
+
+def is_auto(name: Any) -> bool:
+    """Whether the method is to be chosen by what is given."""
+    return isinstance(name, str) and name.lower() == AUTO
+
+
+def require_no_options(options: Mapping[str, Any]) -> None:
+    """Raise if there are options, which nothing can be said about before a method is chosen."""
+    if options:
+        raise InvalidInput.about(
+            "method_options", "must come with a method that has them; none is named, so that one is chosen"
+        )
 
 
 class OptionsAsParameters(BaseEstimator):
@@ -32,7 +47,10 @@ class OptionsAsParameters(BaseEstimator):
         """Set parameters; ``method_options__mu`` sets one option of the method and keeps the others."""
         nested = {name.removeprefix(NESTED): params.pop(name) for name in list(params) if name.startswith(NESTED)}
         if nested:
-            require_options(formulation_of(params.get("method", self.method)), nested, "method_options")
+            which = params.get("method", self.method)
+            if is_auto(which):
+                require_no_options(nested)
+            require_options(formulation_of(which), nested, "method_options")
         super().set_params(**params)
         if nested:
             # A new dictionary, because the old one may be shared with a clone.

@@ -51,18 +51,23 @@ class Supervision:
         """The classes that labels name, in order."""
         return np.array([], dtype=int) if self.labels is None else np.unique(self.labels[is_known(self.labels)])
 
-    def links_for(self, method: Method) -> Links:
+    def links_for(self, method: Method, options: Mapping[str, Any]) -> Links:
         """Return the given links and the links that follow from labels: all of them, or a few that imply the others.
 
-        Methods with soft links get all. Contradictions are refused where labels are involved, and by methods that
-        enforce links.
+        Methods with soft links, or that have them with these options, get all. Contradictions are refused where labels
+        are involved, and by methods that enforce links.
         """
-        soft = "links" in method.needs and not method.formulation.about.hard_links
+        soft = "links" in method.needs and not method.enforces_links(options)
         if self.labels is not None:
             return self.links.with_labels(self.labels) if soft else joined(self.links, self.labels)
         if not soft and takes_either(method):
             self.links.require_consistent()
         return self.links
+
+    @cached_property
+    def as_few_links(self) -> Links:
+        """The given links, which may contradict one another; with labels also a few links that imply all others."""
+        return self.links if self.labels is None else joined(self.links, self.labels)
 
     def labels_for(self, method: Method, n_clusters: int) -> np.ndarray | None:
         """Return the given labels and the labels that follow from links, for a method that takes labels."""

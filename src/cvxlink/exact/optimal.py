@@ -174,7 +174,7 @@ def _result(search: Search, ended: str) -> OptimalClustering:
 def _bounding(problem: Any, n_clusters: int | None) -> Bounding:
     """Return a problem in the way that a search needs it, or say why it cannot be searched."""
     as_instance(problem, Problem, "problem", "a problem such as KMeans(X, links, n_clusters=3)")
-    partition = getattr(problem, "partition", None)
+    partition = getattr(problem, "clusterings", getattr(problem, "partition", None))
     if isinstance(partition, Partition):
         if n_clusters is not None and n_clusters != partition.n_clusters:
             raise InvalidInput(

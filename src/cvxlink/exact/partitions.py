@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..clustering.partition_search import search
 from ..data.links import Links
 from ..errors import InfeasibleProblem, SolveFailed
 from ..methods.partitions.bounds import proven_bound
 from ..methods.partitions.cuts import Cuts
 from ..methods.partitions.partition import Partition
+from ..methods.partitions.rounding import embedding, rounded
 from ..methods.partitions.splitting import State, merged
-from ..methods.partitions.strengthening import strengthened
+from ..methods.partitions.strengthening import Effort, strengthened
 from ..numerics.matrices import Congruence, as_dense
 from ..numerics.threads import threads_for
 from .evaluation import Bounding, Evaluation, Task
@@ -24,12 +24,10 @@ from .evaluation import Bounding, Evaluation, Task
 # Restarts of the search for clusterings at the root, before the relaxation and before branching; elsewhere it starts
 # from the relaxation alone.
 FIRST_STARTS, ROOT_STARTS = 4, 20
-# Rounds of cuts at the root and elsewhere.
-ROOT_ROUNDS, ROUNDS = 30, 8
+# At the root, cuts are worth much work: they are passed on to all nodes. Elsewhere, branching is often cheaper.
+AT_ROOT, ELSEWHERE = Effort(30, 300, 0.05), Effort(8, 150, 0.3)
 # The relaxation is solved to a slightly smaller gap than is asked for: the proof takes rounding off.
 MARGIN = 0.9
-# Shares of a matrix that count as decided: together or apart.
-DECIDED = 1e-3
 
 
 class Warm(NamedTuple):
@@ -91,10 +89,10 @@ class BoundedPartition(Bounding):
         rounding = _Rounding(partition, task)
         with threads_for(partition.order):
             if task.is_root:
-                rounding.improve([], FIRST_STARTS)
+                rounding.improve(None, FIRST_STARTS)
 
             def best_known(Y: np.ndarray) -> float:
-                rounding.improve([_embedding(Y, partition)], 0)
+                rounding.improve(Y, 0)
                 return rounding.value
 
             cuts, state = _carried(task.warm, partition)
@@ -102,7 +100,7 @@ class BoundedPartition(Bounding):
                 partition,
                 cuts,
                 state,
-                ROOT_ROUNDS if task.is_root else ROUNDS,
+                AT_ROOT if task.is_root else ELSEWHERE,
                 best_known,
                 MARGIN * task.gap,
                 began + task.seconds,
@@ -110,7 +108,7 @@ class BoundedPartition(Bounding):
                 rounding.value,
             )
             if task.is_root and found.history[-1].bound < rounding.value * (1 - task.gap):
-                rounding.improve([_embedding(found.found.Y, partition)], ROOT_STARTS)
+                rounding.improve(found.found.Y, ROOT_STARTS)
             bound, _ = proven_bound(partition, found.cuts, *found.found.multipliers)
         pair = undecided_pair(partition, found.found.Y)
         warm = Warm(task.links, found.last_cuts, found.found.state)
@@ -134,27 +132,15 @@ class _Rounding:
         self.labels, self.value = task.labels, task.value
         self.rng = np.random.default_rng(task.seed)
 
-    def improve(self, starts: list[np.ndarray], restarts: int) -> None:
-        """Search from some starts for a better one; it keeps the links of the node."""
-        partition = self.partition
+    def improve(self, Y: np.ndarray | None, restarts: int) -> None:
+        """Search for a better one from a matrix on blocks and restarts; it keeps the links of the node."""
+        limit = max(self.task.seconds, 0.1) if np.isfinite(self.task.seconds) else None
         try:
-            labels, _ = search(
-                partition.block_C,
-                partition.block_d,
-                partition.n_clusters,
-                partition.apart,
-                starts,
-                partition.block_sizes,
-                partition.least if partition.least > 1 else None,
-                partition.most,
-                random_state=self.rng,
-                n_init=restarts,
-                time_limit=max(self.task.seconds, 0.1) if np.isfinite(self.task.seconds) else None,
-            )
+            rows = None if Y is None else embedding(self.partition, Y)
+            labels = rounded(self.partition, rows, self.rng, restarts, limit)
         except (InfeasibleProblem, SolveFailed):
             return  # what is infeasible the bound tells, with its proof
-        labels = labels[partition.links.blocks]
-        value = partition.value(labels)
+        value = self.partition.value(labels)
         if value < self.value:
             self.labels, self.value = labels, value
 
@@ -168,13 +154,6 @@ def _carried(warm: Warm | None, partition: Partition) -> tuple[Cuts | None, Stat
     if before.order != partition.order:
         state = state.on(merged(partition, before))
     return warm.cuts, state
-
-
-def _embedding(Y: np.ndarray, partition: Partition) -> np.ndarray:
-    """Return the rows of the leading eigenvectors, as weighted k-means takes them."""
-    values, vectors = np.linalg.eigh((Y + Y.T) / 2)
-    leading = slice(None, -partition.n_clusters - 1, -1)
-    return vectors[:, leading] * np.sqrt(np.maximum(values[leading], 0)) / partition.block_d[:, None]
 
 
 def undecided_pair(partition: Partition, Y: np.ndarray) -> tuple[int, int] | None:

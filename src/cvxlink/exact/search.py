@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import heapq
+import signal
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from multiprocessing import get_context
@@ -14,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import CvxlinkError
 from ..numerics.threads import on_threads
 from . import checkpoint
 from .evaluation import Bounding, Evaluation, Task, with_link
@@ -260,10 +263,15 @@ def _pool(bounding: Bounding, n_jobs: int) -> Iterator[ProcessPoolExecutor]:
     pool = ProcessPoolExecutor(n_jobs, get_context("spawn"), _begin, (bounding,))
     try:
         yield pool
-    except BaseException:
+    except BaseException as error:
         for process in list((pool._processes or {}).values()):
             process.terminate()
         pool.shutdown(wait=False, cancel_futures=True)
+        if isinstance(error, BrokenProcessPool):
+            raise CvxlinkError(
+                "a process of the search was ended from outside, perhaps for lack of memory; ask for fewer by n_jobs. "
+                "With file=…, the search goes on from what was proven"
+            ) from error
         raise
     pool.shutdown()
 
@@ -274,8 +282,6 @@ _bounding: Bounding | None = None
 def _begin(bounding: Bounding) -> None:
     """Let a new process know the problem, and leave Ctrl-C to the one that asked."""
     global _bounding
-    import signal
-
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _bounding = bounding
 

@@ -26,6 +26,7 @@ METHODS = {
     "SSKK": ".fantope.sskk",
     "NCuts": ".fantope.ncuts",
     "LinkedCut": ".partitions.linked_cut",
+    "KPCut": ".partitions.kp_cut",
     "KMeans": ".partitions.kmeans",
     "ImprovedOrder": ".spectral_transforms.improved_order",
     "GaussianField": ".spectral_transforms.gaussian_field",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -63,6 +63,12 @@ class Method:
     def needs(self) -> tuple[str, ...]:
         """Which of graph, kernel, X (the points), links, labels and n_clusters it has a field for."""
         return tuple(name for name in GIVEN if name in _parameters(self.formulation))
+
+    def enforces_links(self, options: Mapping[str, Any]) -> bool:
+        """Whether every answer keeps all links: always, or because no prices for broken ones are given."""
+        chosen = {**default_options_of(self.formulation), **options}
+        prices = [chosen[name] is None for name in ("must_weight", "cannot_weight") if name in chosen]
+        return self.formulation.about.hard_links or (len(prices) == 2 and all(prices))
 
     def make(self, graph: Graph, links: Links, labels: Any, n_clusters: int, /, **options: Any) -> Problem:
         """Return the method on a graph; of links, labels and clusters it takes what it needs.

@@ -35,8 +35,8 @@ class About:
     kernel, embedding : bool
         Whether the method learns a kernel, and whether it gives the points coordinates.
     cluster : str, optional
-        How the paper clusters: "kernel-kmeans", "spectral", "kmeans", "cut" or "argmax". By default k-means on the
-        embedding if there is one, otherwise kernel k-means.
+        How the paper clusters: "kernel-kmeans", "spectral", "kmeans", "cut", "argmax" or "partition". By default
+        k-means on the embedding if there is one, otherwise kernel k-means.
     defaults : function
         Given the names of the chosen options, returns suitable values for the fields that have no default.
     """

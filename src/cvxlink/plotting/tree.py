@@ -49,11 +49,11 @@ def plot_tree(result: OptimalClustering, ax: Axes | None = None, title: str = ""
     title = as_title(title) or _headline(result)
     tree, places = result.tree, _places(result.tree)
     leaves = len(tree.leaves)
-    has_room = ax is None
-    ax = axes(ax)
-    if has_room:
+    canvas = axes(ax)
+    if ax is None:  # a picture of its own, as large as the tree needs
         width, height = max(6.4, WIDTH * leaves + 2), max(3.2, HEIGHT * (tree.depth + 1))
-        ax.figure.set_size_inches(min(width, LARGEST[0]), min(height, LARGEST[1]))
+        canvas.figure.set_size_inches(min(width, LARGEST[0]), min(height, LARGEST[1]))
+    ax = canvas  # so it is never None
     few = leaves <= FEW_LEAVES
     _draw_edges(ax, tree, places, few)
     _draw_nodes(ax, tree, places, few)

@@ -51,11 +51,20 @@ def test_any_multipliers_give_a_bound(seed):
     assert len(clusterings) > 0
 
 
+WAYS = (
+    {},
+    {"solver": "CLARABEL"},
+    {"solver": "CLARABEL", "form": "paper"},
+    {"solver": "CLARABEL", "form": "paper", "presolve": False},
+    {"solver": "SCS"},
+)
+
+
 @pytest.mark.parametrize("options", [{}, {"size_min": 2}, {"size_max": 3}, {"size_min": 2, "size_max": 4}])
 def test_solvers_and_the_route_agree(options):
     X, links = drawn(3, n_links=3)
     problem = cl.KMeans(X, links, 3, **options)
-    values = [problem.solve(**way, accuracy=1e-5).value for way in ({}, {"solver": "CLARABEL"}, {"solver": "SCS"})]
+    values = [problem.solve(**way, accuracy=1e-5).value for way in WAYS]
     assert np.ptp(values) < 2e-4 * (1 + abs(values[0]))
     assert min(values) <= best_value(problem) * (1 + 1e-4)
 
@@ -185,3 +194,17 @@ def test_bad_input_is_named():
     ):
         with pytest.raises(cl.CvxlinkError, match=words):
             cl.KMeans(*arguments)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_clustering_of_an_answer_keeps_the_links_and_is_near_its_bound(seed):
+    X, links = drawn(seed, n=9, n_links=6)
+    problem = cl.KMeans(X, links, 3)
+    solution = problem.solve()
+    labels = solution.cluster(random_state=0)
+    assert keep(links, labels)
+    assert squared_distances_to_means(X, labels) == pytest.approx(best_value(problem), rel=1e-9)
+    assert solution.relaxation_gap(labels).gap >= -1e-9
+    graph = cl.Graph.knn(X, 4)
+    cut = cl.LinkedCut(graph, links, 3).solve()
+    assert keep(links, cut.cluster(method="partition", random_state=0))

@@ -53,6 +53,7 @@ def feasible_points():
     yield PROBLEMS["SL"], {"A": entries}
     yield PROBLEMS["SSKK"], {"X": np.eye(6) / 3}
     yield PROBLEMS["NCuts"], {"X": np.eye(6) / 3}
+    yield PROBLEMS["LinkedCut"], {"Z": np.kron(np.eye(2), np.ones((3, 3))) / 3}
     yield PROBLEMS["CSC"], {"f": PROBLEMS["CSC"].cut.satisfying}
     yield PROBLEMS["ImprovedOrder"], {"mu": np.zeros(6)}
     yield PROBLEMS["GaussianField"], {"epsilon": np.array(0.3)}

@@ -31,6 +31,10 @@ import scipy.linalg
 # Newton's method has converged at this decrement, and takes at most so many steps.
 CENTRED = 0.1
 MOST_STEPS = 60
+# Beyond this decrement a step may leave the Fantope.
+FAR = 0.8
+# Multipliers stay below this share of their limits.
+INSIDE = 1 - 1e-13
 
 
 class Pairs(NamedTuple):
@@ -73,7 +77,7 @@ def dikin_weights(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def correction(x: np.ndarray, pairs: Pairs, missing: np.ndarray) -> tuple[np.ndarray, float]:
-    r"""Return the smallest change Δ in Dikin's metric with ⟨A_l, Δ⟩ and the trace as wanted, and its norm.
+    r"""Return the smallest change Δ in Dikin's metric at diag(x) with ⟨A_l, Δ⟩ and the trace as wanted, and its norm.
 
     ``missing`` has a number for each pair, and the trace of Δ at the end. The pairs are in the basis in which X is
     diag(x). The norm is infinite if the equations are dependent.
@@ -94,18 +98,17 @@ def correction(x: np.ndarray, pairs: Pairs, missing: np.ndarray) -> tuple[np.nda
 
 @dataclass(frozen=True, eq=False)
 class Centre:
-    """A point on the central path: multipliers, the eigenvalues x of X with their vectors as columns of Q."""
+    """A point near the central path: multipliers, the eigenvalues x of X and those of S, and their common vectors Q.
+
+    ``predicted`` is X after one more step of Newton's method, in the basis Q.
+    """
 
     z: np.ndarray
     theta: float
     x: np.ndarray
     Q: np.ndarray
-    steps: int
-
-    @property
-    def X(self) -> np.ndarray:
-        """The matrix."""
-        return (self.Q * self.x) @ self.Q.T
+    eigenvalues: np.ndarray
+    predicted: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,36 +123,38 @@ class Model:
     def centre(self, z: np.ndarray, theta: float, mu: float) -> Centre:
         """Maximise the smoothed dual by Newton's method, from any z within the limits."""
         here = _Smoothed(self, z, theta, mu)
-        steps = 0
-        while steps < MOST_STEPS:
-            direction, decrement = here.newton()
+        direction, decrement = here.newton()
+        for _ in range(MOST_STEPS):
             if decrement <= CENTRED:
                 break
             length = 1.0 if decrement < 0.25 else 1 / (1 + decrement)
-            length = min(length, _longest(z, direction[:-1], self.limits))
+            length = min(length, _longest(here.z, direction[:-1], self.limits))
             # A longer step than the theory allows is tried first.
             for tried in (*(min(1.0, t * length) for t in (16.0, 4.0) if length < 1), length):
-                there = _Smoothed(self, z + tried * direction[:-1], theta + tried * direction[-1], mu)
+                there = _Smoothed(self, here.z + tried * direction[:-1], here.theta + tried * direction[-1], mu)
                 if tried <= length or there.value > here.value:
                     break
-            z, theta, here, steps = there.z, there.theta, there, steps + 1
-        return Centre(z, theta, here.x, here.Q, steps)
+            here = there
+            direction, decrement = here.newton()
+        predicted = np.diag(here.x) + (here.change(direction) if decrement <= FAR else 0.0)
+        return Centre(here.z, here.theta, here.x, here.Q, here.eigenvalues, predicted)
 
 
 class _Smoothed:
     """The smoothed dual at a point."""
 
     def __init__(self, model: Model, z: np.ndarray, theta: float, mu: float) -> None:
+        # Rounding must not put z on its limit.
+        z = np.clip(z, -INSIDE * model.limits, INSIDE * model.limits)
         self.model, self.z, self.theta, self.mu = model, z, theta, mu
         self.eigenvalues, self.Q = np.linalg.eigh(model.C - model.pairs.added(z))
         s = self.eigenvalues - theta
         root = np.hypot(s, 2 * mu)
-        y = np.where(s > 0, root + s, 4 * mu**2 / np.maximum(root - s, 1e-300))
+        y = np.where(s > 0, root + s, 4 * mu**2 / (root + abs(s)))
         self.x = 2 * mu / (2 * mu + y)
         self.s, self.y = s, y / (2 * mu + y)
-        inside = (abs(z) < model.limits).all()
+        barrier = np.log1p(-((z / model.limits) ** 2)).sum()
         with np.errstate(divide="ignore", invalid="ignore"):
-            barrier = np.log1p(-((z / model.limits) ** 2)).sum() if inside else -np.inf
             each = s * self.x - mu * (np.log(self.x) + np.log(self.y))
         self.value = float(-model.pairs.a @ z + model.k * theta + each.sum() + mu * barrier)
 
@@ -180,6 +185,11 @@ class _Smoothed:
         except np.linalg.LinAlgError:  # dependent equations, up to rounding
             step = scale * np.linalg.lstsq(scaled, scale * gradient, rcond=1e-12)[0]
         return step, float(np.sqrt(max(gradient @ step, 0.0) / mu))
+
+    def change(self, step: np.ndarray) -> np.ndarray:
+        """Return the change of X, in the basis Q, that belongs to a step; its norm is at most the decrement."""
+        moved = self.model.pairs.turned(self.Q).added(step[:-1]) + step[-1] * np.eye(len(self.x))
+        return dikin_weights(self.x, self.y) * moved / self.mu
 
 
 def _longest(z: np.ndarray, direction: np.ndarray, limits: np.ndarray) -> float:

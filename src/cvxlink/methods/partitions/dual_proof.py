@@ -19,6 +19,7 @@ from ...certificates.certificate import Certificate
 from ...numerics.least_eigenvalue import sum_of_smallest
 from ...numerics.matrices import Congruence, Matrix, as_dense
 from ...numerics.rounding import (
+    UNIT,
     UPWARDS,
     Ball,
     dot,
@@ -36,19 +37,24 @@ from .linked_fantope import LinkedFantope
 
 # Eigenvalues of the answer are kept this far from 0 and 1, so that there is room for changes.
 ROOMS = (1e-13, 1e-10, 1e-8, 1e-6, 1e-5, 1e-4)
+# A multiplier below this share of its price shows that the link holds.
+BELOW = 0.99
 # The equations of a change are written out with at most this many numbers.
 LARGEST = 2e7
 # Changes of a larger norm are not made.
 INSIDE = 0.9
-# Columns are multiplied in pieces of this length, which makes rounding errors smaller.
-PIECE = 256
+# Columns are multiplied in pieces of this length or more, which makes rounding errors smaller.
+PIECE = 32
+# Up to this many products numbers are longer, where the machine has such.
+LONGER = 5e7
 
 
 def certify_linked_fantope(data: LinkedFantope, point: Mapping[str, Matrix], duals: Mapping[str, Any]) -> Certificate:
     """Compare the value with the bound at the multipliers that came with it, any numbers."""
     with threads_for(data.partition.order):
-        bound, basis, margin, how = _bound(data, data.multipliers(duals))
-        upper = _attained(data, point["Z"])
+        multipliers = data.multipliers(duals)
+        bound, basis, margin, how = _bound(data, multipliers)
+        upper = _attained(data, point["Z"], data.on_blocks(multipliers))
         violations = data.violations(point)
     Z = point["Z"]
     value = data.value(point)
@@ -60,6 +66,7 @@ def certify_linked_fantope(data: LinkedFantope, point: Mapping[str, Matrix], dua
         lower_bound=bound if np.isfinite(bound) else None,
         upper_bound=None if upper is None else upper.upper,
         basis=basis,
+        sensitivity=float(abs(multipliers).sum()) * violations["cannot"] if upper is None else None,
         missing="no exactly feasible point was found near it" if upper is None else "",
         rounding=max(margin, 0.0 if upper is None else upper.radius),
         rounding_is_proven=not how,
@@ -89,24 +96,32 @@ def _largest_block(data: LinkedFantope) -> int:
     return int(data.partition.block_sizes.max())
 
 
-def _attained(data: LinkedFantope, Z: Matrix) -> Ball | None:
-    """Return the value of an exactly feasible point near Z, or None if none is found."""
+def _attained(data: LinkedFantope, Z: Matrix, z: np.ndarray) -> Ball | None:
+    """Return the value of an exactly feasible point near Z, or None if none is found.
+
+    Links that must hold are equations. So are those whose multipliers are below their prices, if that is possible:
+    at the optimum they hold.
+    """
     if data.k == 1:
         hard = np.isinf(data.block_prices)
-        return None if hard.any() else _value(data, np.zeros((data.partition.order, 0)), np.zeros((0, 0)))
+        return None if hard.any() else _value(data, np.zeros((data.partition.order, 0)), np.zeros((0, 0)), hard)
     x, V = _spectrum(data, Z)
     most = int(np.sqrt(2 * LARGEST / (len(data.block_pairs) + 1)))
     if most < len(x):
         x, V = x[-most:], V[:, -most:]
     if len(x) < data.k - 1 or not np.isfinite(V).all():
         return None
+    must_hold = np.isinf(data.block_prices)
+    with np.errstate(invalid="ignore"):
+        held = must_hold | (abs(z) < BELOW * data.block_prices)
     best = None
-    for room in ROOMS:
-        found = _made_feasible(data, x, V, room)
-        if found is not None and (best is None or found.upper < best.upper):
-            best = found
-        elif best is not None:  # more room only costs more
-            break
+    for equations in (held, must_hold) if (held != must_hold).any() else (held,):
+        for room in ROOMS:
+            found = _made_feasible(data, x, V, room, equations)
+            if found is not None and (best is None or found.upper < best.upper):
+                best = found
+            elif best is not None:  # more room only costs more
+                break
     return best
 
 
@@ -114,14 +129,11 @@ def _spectrum(data: LinkedFantope, Z: Matrix) -> tuple[np.ndarray, np.ndarray]:
     """Return eigenvalues and eigenvectors of TᵀZT on the complement of w, in increasing order."""
     T, w = data.partition.T, data.block_w
     if isinstance(Z, Congruence):
-        columns = as_dense(T.T @ Z.T)
-        V, R = np.linalg.qr(columns - np.outer(w, w @ columns))
-        small = R @ Z.M @ R.T
+        # w comes first, so that the others are orthogonal to it, even those that are lost in rounding.
+        V, R = np.linalg.qr(np.column_stack([w, as_dense(T.T @ Z.T)]))
+        small = R[1:, 1:] @ Z.M @ R[1:, 1:].T
         x, turned = np.linalg.eigh((small + small.T) / 2)
-        V = V @ turned
-        # Directions that are lost in rounding, as the one along w is, are not orthogonal to w.
-        kept = abs(w @ V) < 1e-10
-        return x[kept], V[:, kept]
+        return x, V[:, 1:] @ turned
     Y = T.T @ (T.T @ Z).T
     v = Y @ w
     Y = Y - np.outer(w, v) - np.outer(v, w) + (w @ v - 2) * np.outer(w, w)
@@ -129,13 +141,12 @@ def _spectrum(data: LinkedFantope, Z: Matrix) -> tuple[np.ndarray, np.ndarray]:
     return x[1:], V[:, 1:]
 
 
-def _made_feasible(data: LinkedFantope, x: np.ndarray, V: np.ndarray, room: float) -> Ball | None:
+def _made_feasible(data: LinkedFantope, x: np.ndarray, V: np.ndarray, room: float, held: np.ndarray) -> Ball | None:
     k = data.k - 1
     if len(x) == k and not np.isinf(data.block_prices).any():
-        return _value(data, V, np.eye(k))  # a projection, whatever was rounded
+        return _value(data, V, np.eye(k), held)  # a projection, whatever was rounded
     x = nearest_shares(x, k, room)
-    hard = np.isinf(data.block_prices)
-    a, b = data.block_pairs[hard].T
+    a, b = data.block_pairs[held].T
     w = data.block_w
     pairs = Pairs(V[a], V[b], w[a] * w[b])
     change, norm = _change(x, pairs, k)
@@ -153,7 +164,7 @@ def _made_feasible(data: LinkedFantope, x: np.ndarray, V: np.ndarray, room: floa
     further = _norm_of_change(x, pairs, rest, np.append(moved, 0.0))
     if not further <= (1 - INSIDE) / 2 or not off < 1e-6:
         return None
-    return _value(data, V, X, further, dikin_weights(x, 1 - x))
+    return _value(data, V, X, held, further, dikin_weights(x, 1 - x))
 
 
 def _equations(x: np.ndarray, pairs: Pairs) -> np.ndarray:
@@ -199,30 +210,41 @@ def _norm_of_change(x: np.ndarray, pairs: Pairs, rest: np.ndarray, moved: np.nda
 def _off(V: np.ndarray, w: np.ndarray) -> float:
     """Return a bound on the distance of V from orthonormal columns on the complement of w."""
     joined = np.column_stack([w, V])
-    gram = -np.eye(joined.shape[1])
-    for start in range(0, len(joined), PIECE):
-        piece = joined[start : start + PIECE]
-        gram += piece.T @ piece
-    # Sums of at most that many terms, and then of as many as there are pieces.
-    rounding = gamma(PIECE + len(joined) // PIECE + 8) * norm_above(joined) ** 2
-    return 3 * (norm_above(gram) + rounding)
+    kind: Any = float
+    if joined.size * joined.shape[1] <= LONGER and np.finfo(np.longdouble).eps < UNIT / 256:
+        kind = np.longdouble
+    gram = -np.eye(joined.shape[1], dtype=kind)
+    # Sums of sums of sums: each has at most so many terms.
+    terms = max(PIECE, int(np.ceil(len(joined) ** (1 / 3))))
+    for start in range(0, len(joined), terms**2):
+        part = np.zeros_like(gram)
+        for begin in range(start, min(start + terms**2, len(joined)), terms):
+            piece = joined[begin : min(begin + terms, start + terms**2)].astype(kind)
+            part += piece.T @ piece
+        gram += part
+    rounding = gamma((3 * terms + 8) * float(np.finfo(kind).eps) / UNIT)
+    return 3 * (norm_above(gram) + rounding * norm_above(joined) ** 2)
 
 
-def _value(data: LinkedFantope, V: np.ndarray, X: np.ndarray, change: float = 0.0, weights: Any = 0.0) -> Ball:
-    """Return the value at wwᵀ + VXVᵀ, up to a change of X of that norm and what V lacks of being orthonormal."""
-    Y = Congruence(
-        np.column_stack([data.block_w, V]), np.block([[np.eye(1), np.zeros((1, len(X)))], [np.zeros((len(X), 1)), X]])
-    )
-    C, off = data.partition.block_C, _off(V, data.block_w)
-    value = inner_product(C, Y)
-    soft = np.isfinite(data.block_prices)
-    a, b = data.block_pairs[soft].T
-    prices = data.block_prices[soft]
-    moved = 6 * off * data.k
+def _value(
+    data: LinkedFantope, V: np.ndarray, X: np.ndarray, held: np.ndarray, change: float = 0.0, weights: Any = 0.0
+) -> Ball:
+    """Return the value at wwᵀ + VXVᵀ, up to a change of X of that norm and what V lacks of being orthonormal.
+
+    Links that are ``held`` cost nothing: the change makes them hold.
+    """
+    middle = np.zeros((len(X) + 1, len(X) + 1))
+    middle[0, 0], middle[1:, 1:] = 1.0, X
+    Y = Congruence(np.column_stack([data.block_w, V]), middle)
+    C, w, off = data.partition.block_C, data.block_w, _off(V, data.block_w)
+    value, moved = inner_product(C, Y), 6 * off * data.k
+    a, b = data.block_pairs[~held].T
     if len(a):
-        left, right = Y.T[a] @ Y.M, Y.T[b]
-        rounding = gamma(4 * len(X) + 16) * (abs(Y.T[a]) @ abs(Y.M) * abs(right)).sum(axis=1)
-        value = value + dot(prices, abs((left * right).sum(axis=1)) + rounding + moved + change)
+        entries = (Y.T[a] @ Y.M * Y.T[b]).sum(axis=1)
+        rounding = gamma(4 * len(X) + 16) * (abs(Y.T[a]) @ abs(Y.M) * abs(Y.T[b])).sum(axis=1)
+        if change:
+            rounding = rounding + 1.01 * change * np.linalg.norm(Pairs(V[a], V[b], w[a]).written(weights), axis=1)
+        value = value + dot(data.block_prices[~held], abs(entries) + rounding + moved)
     if change:
         value = value + Ball(0.0, 1.01 * change * norm_above(np.sqrt(weights) * as_dense(V.T @ (C @ V))))
     rounded = data.k * gamma(2 * terms_per_row(data.partition.C) + 2 * _largest_block(data) + 16)

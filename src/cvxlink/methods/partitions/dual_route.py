@@ -7,48 +7,44 @@ the next z. Eigenvectors of S(z) either improve the columns or show that they ar
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 
+from ...numerics.eigenpairs import norm_bound
 from ...numerics.matrices import as_dense
-from ...numerics.rounding import row_sums_above
 from ...numerics.threads import threads_for
 from ...programs.status import DEFAULT_ACCURACY, Status
 from ...solvers.route import Attempt, Iteration, Route, Settings
 from .dual_barrier import Centre, Model, Pairs, correction
-from .dual_eigenvectors import smallest
+from .dual_eigenvectors import Eigenvectors
 from .linked_fantope import LinkedFantope
 
-# The gap at which it stops, as a share of the accuracy asked for.
-SHARE = 0.01
-MOST_ROUNDS = 200
-# More eigenvectors than the dual needs are computed, as later ones may need them.
-EXTRA = 4
-# The first μ, relative to the norm of the cost, and how fast it falls at most.
+# The gap at which it stops, as a share of the accuracy asked for; the least that rounding allows.
+SHARE = 0.03
+LEAST = 1e-9
+MOST_ROUNDS, PATIENCE = 200, 30
+# More eigenvectors than the dual needs are computed, as later ones may need them: these, and some for the root of the
+# number of links.
+EXTRA, PER_LINKS = 4, 0.5
+# The first μ, relative to the norm of the cost, how fast it falls at most, and where it ends.
 FIRST = 0.01
 FALL = 0.1
+SMALLEST = 1e-13
 # The first limit on multipliers of links that must hold, relative to the norm of the cost; it grows when it is met.
 LIMIT = 0.5
 LARGEST_LIMIT = 1e7
 # It grows only where the columns contain the eigenvectors up to this, relative to the norm of the cost.
 TRUSTED = 0.01
-# Changes of a larger norm, in Dikin's metric, may leave the Fantope.
-INSIDE = 0.9
+# Changes of a larger norm, in Dikin's metric, may leave the Fantope; Newton's step before has at most 0.8.
+INSIDE = 0.2
 # The most columns: these, and some for each cluster and for the root of the number of links.
-COLUMNS, PER_CLUSTER, PER_ROOT = 60, 4, 6.0
-
-
-@dataclass(frozen=True, eq=False)
-class _Point:
-    """Multipliers with their bound; columns and the matrix X on their span, with its value."""
-
-    bound: float
-    z: np.ndarray
-    value: float
-    V: np.ndarray
-    X: np.ndarray
+COLUMNS, PER_CLUSTER, PER_ROOT = 60, 4, 8.0
+# With more, this share of them is kept, those with the largest eigenvalues of X.
+KEPT = 0.8
+# What is new in a column is used if it is longer than this.
+NEW = 1e-7
 
 
 class LinkedCutDual(Route):
@@ -65,7 +61,7 @@ class LinkedCutDual(Route):
     def run(self, data: LinkedFantope, settings: Settings) -> Attempt:
         """Solve it."""
         with threads_for(data.partition.order):
-            if data.k == 1 or not len(data.block_pairs):
+            if data.k == 1 or not data.counts.any():
                 return _by_eigenvectors(data)
             return _Bundle(data, settings).attempt()
 
@@ -75,7 +71,8 @@ def _by_eigenvectors(data: LinkedFantope) -> Attempt:
     start = perf_counter()
     V = np.zeros((data.partition.order, 0))
     if data.k > 1:
-        V = smallest(data, np.zeros(len(data.block_pairs)), data.k - 1)[1]
+        eigenvectors = Eigenvectors(data)
+        V = eigenvectors.outer(eigenvectors.smallest(np.zeros(len(eigenvectors.a)), data.k - 1)[1])
     values = _values(data, V, np.eye(data.k - 1))
     duals = {"cannot": np.zeros(len(data.pairs))}
     return Attempt(Status.OPTIMAL, "solved by eigenvectors", values, duals, solve_seconds=perf_counter() - start)
@@ -89,81 +86,126 @@ def _values(data: LinkedFantope, V: np.ndarray, X: np.ndarray) -> dict:
     return {"Z": Z, "s": np.einsum("ij,ij->i", as_dense(Z.T[i]) @ Z.M, as_dense(Z.T[j]))}
 
 
+class _Columns:
+    """Orthonormal columns V on the complement of w, with CV and VᵀCV."""
+
+    def __init__(self, C: Any, V: np.ndarray) -> None:
+        self.C, self.V, self.image = C, V, C @ V
+        self.small = _symmetric(V.T @ self.image)
+
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        return self.V.shape[1]
+
+    def join(self, more: np.ndarray) -> None:
+        """Add what is new in other columns."""
+        for _ in range(2):
+            more = more - self.V @ (self.V.T @ more)
+        squares, turned = np.linalg.eigh(more.T @ more)
+        more = more @ turned[:, squares > NEW**2] / np.sqrt(squares[squares > NEW**2])
+        more = np.linalg.qr(more - self.V @ (self.V.T @ more))[0]
+        image = self.C @ more
+        beside = self.V.T @ image
+        self.small = np.block([[self.small, beside], [beside.T, _symmetric(more.T @ image)]])
+        self.V, self.image = np.hstack([self.V, more]), np.hstack([self.image, image])
+
+    def turn(self, Q: np.ndarray) -> None:
+        """Replace them by orthonormal combinations."""
+        self.V, self.image, self.small = self.V @ Q, self.image @ Q, _symmetric(Q.T @ self.small @ Q)
+
+
+def _symmetric(matrix: np.ndarray) -> np.ndarray:
+    return (matrix + matrix.T) / 2
+
+
 class _Bundle:
     """The rounds: a model on some columns, its centre, eigenvectors there."""
 
     def __init__(self, data: LinkedFantope, settings: Settings) -> None:
-        self.data, self.k = data, data.k - 1
-        self.a, self.b = data.block_pairs.T
-        self.along = data.block_w[self.a] * data.block_w[self.b]
-        C, w = data.partition.block_C, data.block_w
-        self.C, self.constant, self.size = C, float(w @ (C @ w)), row_sums_above(C)
+        self.data, self.k, self.eigenvectors = data, data.k - 1, Eigenvectors(data)
+        w, C = self.eigenvectors.w, self.eigenvectors.C
+        self.a, self.b = self.eigenvectors.a, self.eigenvectors.b
+        self.along = w[self.a] * w[self.b]
+        self.constant, self.size = float(w @ (C @ w)), norm_bound(C)
+        self.prices = data.block_prices[data.counts]
+        # No feasible point has a larger value: |Y_ab| is at most one.
+        self.highest = self.constant + data.k * self.size + float(self.prices[np.isfinite(self.prices)].sum())
         accuracy = DEFAULT_ACCURACY if settings.accuracy is None else settings.accuracy
-        self.iteration = Iteration(settings, MOST_ROUNDS, 30, max(SHARE * accuracy, 1e-9))
-        m = len(self.a)
-        self.most = COLUMNS + PER_CLUSTER * self.k + int(PER_ROOT * np.sqrt(m))
-        self.limits = np.minimum(data.block_prices, LIMIT * self.size)
-        self.z = np.zeros(m)
+        self.iteration = Iteration(settings, MOST_ROUNDS, PATIENCE, max(SHARE * accuracy, LEAST))
+        self.most = COLUMNS + PER_CLUSTER * self.k + int(PER_ROOT * np.sqrt(len(self.a)))
+        self.limits = np.minimum(self.prices, LIMIT * self.size)
+        self.z = np.zeros(len(self.a))
         self.bound, self.best_z = -np.inf, self.z
 
     def attempt(self) -> Attempt:
         """Return the best point after all rounds."""
         data, iteration, mu = self.data, self.iteration, FIRST * self.size
-        count = min(self.k + EXTRA, data.partition.order - 1)
-        eigenvalues, V = smallest(data, self.z, count)
-        theta = float(eigenvalues[self.k - 1])
+        count = min(self.k + EXTRA + int(PER_LINKS * np.sqrt(len(self.a))), data.partition.order - 1)
+        eigenvalues, V = self.eigenvectors.smallest(self.z, count)
+        theta, columns = float(eigenvalues[self.k - 1]), _Columns(self.eigenvectors.C, V)
         while True:
-            model = self._model(V)
+            model = self._model(columns)
             centre = model.centre(self.z, theta, mu)
             self.z, theta = centre.z, centre.theta
-            eigenvalues, vectors = smallest(data, self.z, count, V @ centre.Q[:, :count])
+            eigenvalues, vectors = self.eigenvectors.smallest(self.z, count, columns.V @ centre.Q[:, :count])
             found = float(eigenvalues[: self.k].sum())
-            bound = self.constant - float(self.along @ self.z) + found
-            if bound > self.bound:
-                self.bound, self.best_z = bound, self.z
-            hoped = np.linalg.eigvalsh(model.C - model.pairs.added(self.z))[: self.k].sum()
-            lacking = max(float(hoped) - found, 0.0)
+            self._improve(self.constant - float(self.along @ self.z) + found)
             value, X = self._feasible(model, centre)
-            point = _Point(self.bound, self.best_z, value, V, X)
             gap = (value - self.bound) / (1 + abs(value)) if np.isfinite(value) else np.inf
-            said = f"value {value:.8g}  bound {self.bound:.8g}  gap {gap:.1e}  μ {mu:.1e}  columns {V.shape[1]}"
-            if not iteration.goes_on(point, gap, said, objective=value, bound=self.bound, rank=V.shape[1]):
+            said = f"value {value:.8g}  bound {self.bound:.8g}  gap {gap:.1e}  μ {mu:.1e}  columns {columns.count}"
+            numbers = {"objective": value, "bound": self.bound, "rank": columns.count}
+            if self.bound > self.highest:
+                return self._infeasible()
+            if not iteration.goes_on((columns.V, X), gap, said, **numbers):
                 break
+            # How much better the columns look than all of the space.
+            lacking = max(float(centre.eigenvalues[: self.k].sum()) - found, 0.0)
             if lacking <= TRUSTED * self.size:
                 self._widen()
-            V = self._columns(V @ centre.Q, vectors)
-            mu = min(mu, max(0.3 * lacking / (V.shape[1] + len(self.z)), FALL * mu))
-        best = iteration.best
-        return iteration.attempt(_values(data, best.V, best.X), {"cannot": data.on_links(self.best_z)})
+            if columns.count > self.most:
+                columns.turn(centre.Q[:, : int(KEPT * self.most)])
+            columns.join(vectors)
+            if mu <= SMALLEST * self.size:
+                iteration.stalls()
+                break
+            mu = min(mu, max(0.3 * lacking / (columns.count + len(self.z)), FALL * mu))
+        V, X = iteration.best
+        values = _values(data, self.eigenvectors.outer(V), X)
+        return iteration.attempt(values, self._duals())
 
-    def _model(self, V: np.ndarray) -> Model:
-        C = V.T @ (self.C @ V)
-        return Model((C + C.T) / 2, Pairs(V[self.a], V[self.b], self.along), self.limits, self.k)
+    def _improve(self, bound: float) -> None:
+        if bound > self.bound:
+            self.bound, self.best_z = bound, self.z
+
+    def _duals(self) -> dict[str, np.ndarray]:
+        z = np.zeros(len(self.data.block_pairs))
+        z[self.data.counts] = self.best_z
+        return {"cannot": self.data.on_links(z)}
+
+    def _infeasible(self) -> Attempt:
+        reason = f"multipliers have the bound {self.bound:.4g}, and no point has a value above {self.highest:.4g}"
+        return Attempt(Status.INFEASIBLE, reason, {}, self._duals(), solve_seconds=self.iteration.seconds)
+
+    def _model(self, columns: _Columns) -> Model:
+        pairs = Pairs(columns.V[self.a], columns.V[self.b], self.along)
+        return Model(columns.small, pairs, self.limits, self.k)
 
     def _feasible(self, model: Model, centre: Centre) -> tuple[float, np.ndarray]:
         """Return the value of a feasible matrix near the centre, and the matrix; infinity if there is none."""
-        must_hold = np.isinf(self.data.block_prices)
+        must_hold = np.isinf(self.prices)
         turned = model.pairs.turned(centre.Q)
         hard = Pairs(turned.left[must_hold], turned.right[must_hold], turned.a[must_hold])
-        missing = np.append(-hard.products(np.diag(centre.x)), self.k - centre.x.sum())
+        missing = np.append(-hard.products(centre.predicted), self.k - np.trace(centre.predicted))
         change, norm = correction(centre.x, hard, missing)
+        # The prediction takes up part of the room.
         if not norm <= INSIDE:
-            return np.inf, centre.X
-        X = centre.Q @ (np.diag(centre.x) + change) @ centre.Q.T
-        X = (X + X.T) / 2
-        paid = abs(model.pairs.products(X)) * np.where(must_hold, 0.0, self.data.block_prices)
+            return np.inf, centre.Q @ centre.predicted @ centre.Q.T
+        X = _symmetric(centre.Q @ (centre.predicted + change) @ centre.Q.T)
+        paid = abs(model.pairs.products(X)) * np.where(must_hold, 0.0, self.prices)
         return self.constant + float(np.vdot(model.C, X)) + float(paid.sum()), X
-
-    def _columns(self, V: np.ndarray, more: np.ndarray) -> np.ndarray:
-        """Return the columns with the largest eigenvalues of X, and what is new in others."""
-        V = V[:, : self.most]
-        more = more - V @ (V.T @ more)
-        more -= V @ (V.T @ more)
-        new, lengths, _ = np.linalg.svd(more, full_matrices=False)
-        joined = np.column_stack([self.data.block_w, V, new[:, lengths > 1e-7]])
-        return np.linalg.qr(joined)[0][:, 1:]
 
     def _widen(self) -> None:
         """Raise limits that only stand in for infinity, where multipliers come near them."""
         near = (abs(self.z) > 0.5 * self.limits) & (self.limits < LARGEST_LIMIT * self.size)
-        self.limits = np.where(near, np.minimum(4 * self.limits, self.data.block_prices), self.limits)
+        self.limits = np.where(near, np.minimum(4 * self.limits, self.prices), self.limits)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import cvxpy as cp
@@ -15,15 +16,17 @@ from ...engine.formulation import Learnt
 from ...engine.problem import Problem
 from ...errors import InvalidInput
 from ...model.about import About
-from ...numerics.arguments import as_instance
+from ...numerics.arguments import as_choice, as_instance, as_mapping
 from ...numerics.checks import as_count, as_labels, as_points
 from ...numerics.matrices import Arrays, Congruence
 from ...programs.declared import SpecialProgram
 from ..shared.solvable import AlwaysSolvable
 from .cuts import Cuts, require_within
+from .kmeans_on_blocks import KMeansOnBlocks
 from .partition import Partition, require_enough_clusters
 from .proof import certify_relaxation
 from .relaxation import Relaxation, cut_constraints, size_constraints
+from .rounding import rounded_answer
 from .routes import Splitting
 from .strengthening import Strengthening, strengthening_of
 
@@ -74,7 +77,7 @@ class KMeans(Problem):
         hard_links=True,
         yields="kernel, embedding",
         embedding=True,
-        cluster="kmeans",
+        cluster="partition",
     )
 
     def variables(self) -> dict[str, cp.Variable]:
@@ -109,6 +112,20 @@ class KMeans(Problem):
             not_linear="its bound comes from the eigenvalues of all feasible matrices",
             refutes=AlwaysSolvable(bound="all feasible Z are between 0 and I"),
         )
+
+    @property
+    def equivalents(self) -> Mapping[str, KMeansOnBlocks]:
+        """The program on blocks of must-linked points."""
+        return {"blocks": KMeansOnBlocks(Relaxation(self.partition, self.cuts or Cuts()))}
+
+    prefers = "blocks"
+
+    def point_from(self, form: str, values: Mapping[str, Any], duals: Mapping[str, Any]) -> tuple[dict, dict]:
+        """Return Z and the multipliers of the declared constraints."""
+        on_blocks = self.equivalents[as_choice(form, "form", tuple(self.equivalents))]
+        Y = on_blocks.answer(values)["Y"]
+        multipliers = on_blocks.multipliers(dict(as_mapping(duals, "duals", "multipliers by name")))
+        return {"Z": Congruence(self.partition.T, (Y + Y.T) / 2)}, on_blocks.data.duals_of(multipliers)
 
     # ------------------------------------------------------------------ what is given
 
@@ -175,8 +192,9 @@ class KMeans(Problem):
     # ------------------------------------------------------------------ what is made of a solution
 
     def learnt(self, values: Arrays) -> Learnt:
-        """The kernel Z; k-means on its rows."""
-        return Learnt(kernel=self.answer(values).stored["Z"])
+        """The kernel Z, and the best clustering near it that keeps the links."""
+        Z = self.answer(values).stored["Z"]
+        return Learnt(kernel=Z, rounding=partial(rounded_answer, self.partition, Z))
 
     def point_of_clustering(self, labels: Any) -> dict[str, Any]:
         """The matrix of a clustering, whose value is its sum of squared distances."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import Any
 
 import cvxpy as cp
@@ -20,15 +21,22 @@ from ...engine.formulation import Learnt
 from ...errors import InvalidInput
 from ...model.about import About
 from ...model.expressions import as_expression
+from ...numerics.arguments import as_choice, as_mapping
 from ...numerics.checks import as_count, as_flag, as_labels
 from ...numerics.matrices import Arrays, Congruence, entries
 from ...programs.base import Program
 from ...programs.declared import DeclaredProgram, SpecialProgram
 from ..base import LinkedProblem
+from ..shared.solvable import AlwaysSolvable
+from .block_form import BlockForm
 from .dual_proof import certify_linked_fantope
 from .dual_route import LinkedCutDual
-from .linked_fantope import LinkedFantope
+from .linked_fantope import LinkedFantope, refuted
 from .partition import Partition, require_enough_clusters
+from .proof import certify_relaxation
+from .relaxation import Relaxation
+from .rounding import rounded_answer
+from .routes import Splitting
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,20 +118,24 @@ class LinkedCut(LinkedProblem):
 
     def objective(self, Z: cp.Variable, s: cp.Variable | None = None) -> cp.Minimize:  # type: ignore[override]
         """The normalised cut, and what broken links cost."""
+        self.require_variables(Z=Z, s=s)
         cost = terms.smoothness(Z, self.graph.laplacian(), r"\bar L")
         if self._must_is_soft and len(self.links.must):
             cost = cost + terms.smoothness(Z, self.must_laplacian, r"\bar L_{\mathcal{M}}")
-        if s is not None:
+        if self._pays_for_cannot:
             s = as_expression(s, "s", (len(self.links.cannot),))
             cost = cost + terms.stands_for(self.prices @ cp.abs(s), r"\sum_{\mathcal{C}} c_{ij} |@_{ij}|", s)
         return cp.Minimize(cost)
 
     def constraints(self, Z: cp.Variable, s: cp.Variable | None = None) -> dict[str, Any]:  # type: ignore[override]
         """A convex combination of projections of rank k that keeps w and the links."""
+        self.require_variables(Z=Z, s=s)
         constraints = {"keeps": terms.keeps_vector(Z, self.graph.trivial_cut, "w"), **terms.fantope(Z, self.n_clusters)}
         if not self._must_is_soft:
             constraints["must"] = terms.same_rows(Z, self.links, self.root_degrees)
-        if s is not None or not self._cannot_is_soft:
+        if not self._cannot_is_soft:
+            constraints["cannot"] = terms.cannot_links(Z, self.links)
+        elif self._pays_for_cannot:
             constraints["cannot"] = terms.cannot_links(Z, self.links, s)
         if self.nonnegative:
             constraints["nonnegative"] = terms.nonnegative(Z)
@@ -132,16 +144,44 @@ class LinkedCut(LinkedProblem):
     @cached_property
     def program(self) -> Program:
         """A Fantope with links, solved by its dual."""
-        if self.nonnegative:
+        if self.nonnegative and self._pays_for_cannot:
             return DeclaredProgram(self)
+        if self.nonnegative:
+            return SpecialProgram(
+                self,
+                Relaxation(self.partition, has_upper=True),
+                (Splitting(),),
+                certify_relaxation,
+                not_linear="Z is bounded by the identity as well",
+                refutes=AlwaysSolvable(bound="all feasible Z are between 0 and I"),
+            )
         return SpecialProgram(
             self,
-            LinkedFantope(self.partition, self.links.cannot, self.prices, self._pays_for_cannot),
+            self.data,
             (LinkedCutDual(),),
             certify_linked_fantope,
             not_linear="Z is bounded by the identity as well",
             suits_solvers=False,
+            refutes=refuted,
         )
+
+    @property
+    def equivalents(self) -> Mapping[str, BlockForm]:
+        """The program on blocks, which has an interior."""
+        return {"blocks": BlockForm(self.data)} if self.n_clusters > 1 else {}
+
+    @property
+    def prefers(self) -> str | None:  # type: ignore[override]
+        """Solvers get the program on blocks unless they are told otherwise."""
+        return "blocks" if self.n_clusters > 1 else None
+
+    def point_from(self, form: str, values: Mapping[str, Any], duals: Mapping[str, Any]) -> tuple[dict, dict]:
+        """Return Z, with the multipliers of cannot-links."""
+        equivalent = self.equivalents[as_choice(form, "form", tuple(self.equivalents))]
+        Z = equivalent.lifted(equivalent.answer(values)["M"])
+        z = np.ravel(as_mapping(duals, "duals", "multipliers by name").get("cannot", np.zeros(0)))
+        point = {"Z": Z, "s": entries(Z, *self.links.cannot.T)} if self._pays_for_cannot else {"Z": Z}
+        return point, {"cannot": self.data.on_links(z)} if len(z) == len(self.data.block_pairs) else {}
 
     # ------------------------------------------------------------------ what is given
 
@@ -214,6 +254,20 @@ class LinkedCut(LinkedProblem):
             C = sp.csr_array(C + self.must_laplacian)
         return Partition(C, self.root_degrees, self.kept_links, self.n_clusters)
 
+    @property
+    def clusterings(self) -> Partition:
+        """The same for clusterings, whose entries are never negative, so that soft cannot-links have a linear cost."""
+        if not self._pays_for_cannot:
+            return self.partition
+        i, j = self.links.cannot.T
+        half = sp.csr_array((self.prices / 2, (i, j)), shape=self.partition.C.shape)
+        return replace(self.partition, C=sp.csr_array(self.partition.C + half + half.T))
+
+    @cached_property
+    def data(self) -> LinkedFantope:
+        """The program as data."""
+        return LinkedFantope(self.partition, self.links.cannot, self.prices, self._pays_for_cannot, self.nonnegative)
+
     @cached_property
     def must_laplacian(self) -> sp.csr_array:
         """The Laplacian of soft must-links, D^{-1/2} on either side."""
@@ -246,6 +300,7 @@ class LinkedCut(LinkedProblem):
             kernel=Z,
             embedding=lambda: kernel_factor(Z) / self.root_degrees[:, None],
             weights=self.graph.degrees,
+            rounding=partial(rounded_answer, self.clusterings, Z),
         )
 
     def point_of_clustering(self, labels: Any) -> dict[str, Any]:

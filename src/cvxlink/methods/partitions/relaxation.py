@@ -31,10 +31,13 @@ class Relaxation:
     ----------
     partition : Partition
     cuts : Cuts
+    has_upper : bool
+        Whether Z ⪯ I is declared; it follows from the other constraints.
     """
 
     partition: Partition
     cuts: Cuts = field(default_factory=Cuts)
+    has_upper: bool = False
 
     @property
     def n(self) -> int:
@@ -55,15 +58,20 @@ class Relaxation:
         Z = (Z + Z.T) / 2
         partition, links = self.partition, self.partition.links
         d, eigenvalues = partition.d, np.linalg.eigvalsh(Z)
+        w = d / np.linalg.norm(d) if self.has_upper else d
         (i, j), (a, b) = links.must.T, links.cannot.T
+        # As terms.same_rows has it: rows divided by d, each equation by the size of its numbers.
+        share = np.stack([d[j], d[i]])[:, :, None] / (np.hypot(d[i], d[j])[:, None] / np.sqrt(2))
         found = {
-            "keeps": abs(Z @ d - d).max(initial=0.0),
+            "keeps": abs(Z @ w - w).max(initial=0.0),
             "trace": abs(np.trace(Z) - partition.n_clusters),
             "psd": max(0.0, -eigenvalues[0]),
             "nonnegative": max(0.0, -Z.min(initial=0.0)),
-            "must": abs(Z[i] / d[i, None] - Z[j] / d[j, None]).max(initial=0.0),
+            "must": abs(share[0] * Z[i] - share[1] * Z[j]).max(initial=0.0),
             "cannot": abs(Z[a, b]).max(initial=0.0),
         }
+        if self.has_upper:
+            found["below"] = max(0.0, eigenvalues[-1] - 1)
         if partition.least > 1:
             found["smallest"] = max(0.0, np.diag(Z).max() - 1 / partition.least)
         if partition.most is not None:
