@@ -32,7 +32,7 @@ SETTINGS = {
     "scaling": "unit variance",
     "graph": {"n_neighbors": 20, "symmetrize": "mean", "connect": True},
     "ccsr": {"order": 15},
-    "srcp": {"mu": 0.2},
+    "srcp": {"mu": 0.2, "scale": 1.0},
     "noise": 0.1,
     "bound": 0.1,
 }

@@ -33,7 +33,7 @@ def cases(n: int) -> dict[str, tuple[cl.Problem, str, list[str], Callable[[float
         "SRCP": (cl.SRCP(graph, links), "mu", ["OSQP", "CLARABEL", "SCS"], lambda x: {"mu": x}),
         "LLGC": (cl.LLGC(graph, labels), "alpha", ["OSQP", "CLARABEL", "SCS"], lambda x: {"alpha": 1 / (1 + x)}),
         "E2CP": (cl.E2CP(graph, links), "alpha", ["OSQP", "CLARABEL"], lambda x: {"alpha": 1 / (1 + x)}),
-        "CCSR": (cl.CCSR(graph, links), "must_weight", ["CLARABEL", "SCS"], lambda x: {"must_weight": x}),
+        "CCSR": (cl.CCSR(graph, links, order=15), "must_weight", ["CLARABEL", "SCS"], lambda x: {"must_weight": x}),
         "MinKL, 15 points": (
             cl.MinKL(few, some, must_bound=0.2, cannot_bound=1.0),
             "must_bound",

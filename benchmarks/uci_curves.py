@@ -36,8 +36,8 @@ SETTINGS = {
     "llgc": {"alpha": 0.5},
     "csc": {"fraction": 0.5},
     "cscgfhf": {"sigma": 1.0},
-    "srcp": {"mu": 0.2},
-    "e2cp": {"alpha": 5 / 6},
+    "srcp": {"mu": 0.2, "scale": 1.0},
+    "e2cp": {"alpha": 5 / 6, "scale": 1.0},
     "ap noise": 0.1,
 }
 FRACTIONS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
@@ -102,7 +102,7 @@ PAIRS = Figure(
     {
         BASELINE: (lambda graph, links, k: cl.NCuts(graph, k), None),
         "SL": (lambda graph, links, k: cl.SL(graph, links), None),
-        "SSKK": (lambda graph, links, k: cl.SSKK(graph, links, n_clusters=k), None),
+        "SSKK": (lambda graph, links, k: cl.SSKK(graph, links, n_clusters=k, penalty="paper"), None),
         "AP": (affinity_propagation, None),
         "SRCP": (lambda graph, links, k: cl.SRCP(graph, links, **SETTINGS["srcp"]), None),
         "E2CP": (lambda graph, links, k: cl.E2CP(graph, links, **SETTINGS["e2cp"]), None),
@@ -313,7 +313,7 @@ equation (15).""",
 exp(−d²/2σ²) to the {links[n_neighbors]} nearest neighbours, averaged over the two directions, components joined. There
 are two widths: σ = 1, as in the paper, and the average distance to the neighbours. SRCP has μ = {srcp[mu]}, as in the
 paper, and E2CP the same μ. AP is the affinity propagation of Lu & Carreira-Perpiñán on the same affinity, with a unit
-diagonal, the smallest jitter and noise {ap_noise}. SSKK has its default penalty. CSC is solved exactly, with β
+diagonal, the smallest jitter and noise {ap_noise}. SSKK has the penalty of the papers. CSC is solved exactly, with β
 {csc[fraction]} of the largest feasible one. The paper compares SRCP, AP, SL, SSKK and NCuts. Links are pairs drawn at
 random.""",
 }

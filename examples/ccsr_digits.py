@@ -53,7 +53,7 @@ for name, s in answers.items():
 
 labels = solution.cluster(10, random_state=0)
 free = cl.clustering.spectral(graph.W, 10, random_state=0)
-trusting = cl.CCSR(graph, links, must_weight=10.0, cannot_weight=1.0).solve()
+trusting = cl.CCSR(graph, links, order=15, must_weight=10.0, cannot_weight=1.0).solve()
 errors = {
     "without links": cl.metrics.error(y, free),
     "with links": cl.metrics.error(y, labels),

@@ -54,6 +54,7 @@ _HOMES = {
     **dict.fromkeys(
         (
             "ClippedWarning",
+            "ClusterWarning",
             "CvxlinkError",
             "DataUnavailable",
             "FormUnavailable",

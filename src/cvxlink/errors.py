@@ -184,5 +184,9 @@ class LinkWarning(AboutArgument, UserWarning):
     """A clustering cannot, or does not, respect all links."""
 
 
+class ClusterWarning(AboutArgument, UserWarning):
+    """Clusters are probably not what was meant, because of the points: their scales, or outliers among them."""
+
+
 class ClippedWarning(AboutArgument, UserWarning):
     """Some numbers were outside the range a formula is meant for, and were moved to its end."""

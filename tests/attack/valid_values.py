@@ -251,6 +251,7 @@ def particular(**values: Callable[[], Any]) -> Callable[[str], None]:
 particular(X=lambda: SMALL.K)("terms.below_identity", "terms.trace_equals", "terms.fantope")
 particular(M=lambda: cp.Variable((2, 2), symmetric=True), weight=lambda: 1.0)("terms.mahalanobis")
 particular(X=lambda: SMALL.K, K=lambda: SMALL.kernel)("terms.distortion")
+particular(Z=lambda: SMALL.K, d=lambda: np.ones(SMALL.K.shape[0]))("terms.keeps_vector")
 particular(points=lambda: [0, 4], values=lambda: np.eye(2))("terms.given_rows")
 particular(U=lambda: SMALL.identity, weight=lambda: 1.0)("terms.fitted_products")
 particular(f=lambda: SMALL.y + 1.0)("stationarity")

@@ -121,6 +121,15 @@ def test_scaling_is_what_it_says(folder):
     assert constant.stdout == run("cluster", "plain.csv", "--links", "links.csv", "--clusters", 3).stdout
 
 
+def test_features_in_different_units_are_warned_of_in_the_words_of_the_command_line(folder):
+    np.savetxt("units.csv", (X + 1) * [1, 1, 1000], delimiter=",", fmt="%.17g")
+    graph = ("cluster", "units.csv", "--links", "links.csv", "--clusters", 3)
+    assert "different spread" not in run(*graph).stderr
+    said = " ".join(run(*graph, "--no-standardize").stderr.split())
+    assert "the data have features of very different spread" in said and "leave out --no-standardize" in said
+    assert "StandardScaler" not in said
+
+
 def test_names_numbers_and_several_files_give_the_same(folder):
     plain = clusters(run("cluster", "plain.csv", "--links", "links.csv", "--clusters", 3).stdout)
     for given in (("--links", "named.csv"), ("--links", "links.csv")):

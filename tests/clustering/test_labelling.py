@@ -4,6 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -57,6 +58,18 @@ def test_two_rings_need_the_spectrum():
     graph = cl.Graph.knn(X, 6)
     assert cl.metrics.nmi(y, spectral(graph.W, 2, random_state=0)) == pytest.approx(1)
     assert cl.metrics.nmi(y, kmeans(X, 2, random_state=0)) < 0.5
+
+
+def test_spectral_does_not_count_the_diagonal():
+    rng = np.random.default_rng(0)
+    W = rng.random((12, 12)) * np.kron(np.eye(2) + 0.05, np.ones((6, 6)))
+    W = W + W.T
+    np.fill_diagonal(W, 0)
+    plain = spectral(W, 2, random_state=0)
+    assert cl.metrics.nmi(plain, np.arange(12) // 6) == pytest.approx(1)
+    # A point that is joined to itself far more than to others would be a cluster of its own.
+    for A in (W + np.diag(np.r_[1e4, np.zeros(11)]), sp.csr_array(W + 3 * np.eye(12)), W + np.diag(rng.random(12))):
+        np.testing.assert_array_equal(spectral(A, 2, random_state=0), plain)
 
 
 def test_spectral_ignores_isolated_points_quietly():

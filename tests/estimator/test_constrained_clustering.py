@@ -370,7 +370,11 @@ def test_options_of_the_method_are_parameters():
     given = {"mu": 0.3}
     estimator = ConstrainedClustering(2, method="srcp", method_options=given)
     nested = {name: value for name, value in estimator.get_params().items() if "__" in name}
-    assert nested == {"method_options__mu": 0.3, "method_options__normalized": True}
+    assert nested == {
+        "method_options__mu": 0.3,
+        "method_options__normalized": True,
+        "method_options__scale": "links",
+    }
     assert not any("__" in name for name in estimator.get_params(deep=False))
     copy = clone(estimator).set_params(method_options__normalized=False)
     assert copy.method_options == {"mu": 0.3, "normalized": False} and given == {"mu": 0.3}

@@ -9,6 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 import cvxlink as cl
+from cvxlink.numerics import star_mesh
 from cvxlink.numerics.star_mesh import carries_to_zero, eliminated
 
 
@@ -52,6 +53,31 @@ def test_weights_of_all_sizes_lose_no_digits(seed, spread, normalized):
     Q, schur = exact_reduction(W, known)
     np.testing.assert_allclose(mesh.extension, p[:, None] * Q / p[known], rtol=1e-12)
     np.testing.assert_allclose(mesh.cost, schur / np.outer(p[known], p[known]), rtol=1e-12)
+
+
+@pytest.mark.parametrize("block", [1, 3, 64])
+def test_blocks_of_points_are_eliminated_like_single_ones(block, monkeypatch):
+    monkeypatch.setattr(star_mesh, "BLOCK", block)
+    rng = np.random.default_rng(block)
+    W = np.triu(10 ** rng.uniform(-30, 5, (14, 14)) * (rng.random((14, 14)) < 0.6), 1)
+    W += np.diag(np.full(13, 1e-40), 1)  # so that it is connected
+    W, known = W + W.T, [3, 8, 11]
+    mesh = eliminated(cl.Graph.from_affinity(W).laplacian(False), np.ones(14), np.array(known))
+    Q, schur = exact_reduction(W, known)
+    np.testing.assert_allclose(mesh.extension, Q, rtol=1e-12)
+    np.testing.assert_allclose(mesh.cost, schur, rtol=1e-12)
+
+
+def test_products_of_weights_may_be_smaller_than_any_number():
+    # Without point 4, points 0 and 5 are joined by 1e-400, which is a share of 1e-200 in the weights of point 5.
+    W = np.zeros((6, 6))
+    W[4, 0], W[4, 1], W[4, 5], W[5, 1:4] = 1e-200, 1, 1e-200, 1e-230
+    W, known = W + W.T, [0, 1, 2, 3]
+    mesh = eliminated(cl.Graph.from_affinity(W).laplacian(False), np.ones(6), np.array(known))
+    Q, schur = exact_reduction(W, known)
+    assert 0 < Q[5, 0] < 1e-199
+    np.testing.assert_allclose(mesh.extension, Q, rtol=1e-12)
+    np.testing.assert_allclose(mesh.cost, schur, rtol=1e-12)
 
 
 def test_the_extension_uses_it_where_a_factorisation_fails():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..errors import AboutArgument, SolveFailed
+from ..errors import AboutArgument, ClusterWarning, SolveFailed
 from ..programs.status import Status
 
 if TYPE_CHECKING:
@@ -40,6 +40,8 @@ def sentence(error: BaseException | str) -> str:
     """Return what an error or a warning says, with options instead of arguments."""
     if isinstance(error, SolveFailed) and error.solution is not None:
         return f"{error.solution.status.sentence} ({error.solution.reason}); {remedy(error.solution)}"
+    if isinstance(error, ClusterWarning) and error.argument == "X":  # features in different units
+        return f"{str(error).partition(';')[0]}; leave out --no-standardize".replace("X has", "the data have", 1)
     if isinstance(error, AboutArgument):
         return error.worded(OPTIONS)
     return _about_file(error) if isinstance(error, OSError) else str(error)

@@ -210,13 +210,19 @@ def _lloyd(
 
 
 def spectral(affinity: Any, n_clusters: int, random_state: Any = None, n_init: int = 20) -> np.ndarray:
-    """Cluster the rows of the leading eigenvectors of D^{-1/2} A D^{-1/2}, scaled to unit length (Ng et al.)."""
+    """Cluster the rows of the leading eigenvectors of D^{-1/2} A D^{-1/2}, scaled to unit length (Ng et al.).
+
+    The diagonal of A counts as zero, as in their paper. How similar a point is to itself says nothing about clusters,
+    and a point with more weight there than to all others would become a cluster of its own.
+    """
     A = as_square(affinity, "affinity")
     numbers = A.data if sp.issparse(A) else A
     if (numbers < 0).any() or numbers.max(initial=0.0) > LARGEST_COORDINATE:
         raise InvalidInput.about("affinity", f"must hold non-negative numbers of at most {LARGEST_COORDINATE:g}")
     n = A.shape[0]
     k = as_count(n_clusters, "n_clusters", 1, n)
+    itself = A.diagonal()
+    A = sp.csr_array(A - sp.diags_array(itself)) if sp.issparse(A) else A - np.diag(itself)
     scale = sp.diags_array(inverse_root(np.asarray(A.sum(axis=1)).ravel()))
     normalized = scale @ A @ scale
     normalized = (normalized + normalized.T) / 2

@@ -182,7 +182,9 @@ class Graph:
             raise InvalidInput(f"X has {n} points, too many for a dense graph; use Graph.knn", "X")
         distances = pairwise_distances(points)
         rule = Rule(_width(sigma, distances[np.triu_indices(n, 1)]))
-        return cls(_cleaned(rule.weights(distances)), points, f"RBF, sigma = {rule.width:.4g}", rule)
+        weights = rule.weights(distances)
+        # Distances differ by rounding in the two directions, which far below one is a larger share of a weight.
+        return cls(_cleaned((weights + weights.T) / 2), points, f"RBF, sigma = {rule.width:.4g}", rule)
 
     @classmethod
     def from_affinity(cls, W: Any) -> Graph:

@@ -83,7 +83,16 @@ class Formulation(Declared):
     prefers: ClassVar[str | None] = None
     adjustable: ClassVar[tuple[str, ...]] = ()
 
-    _said_about_the_program = ("tex", "program", "equivalents", "prefers", "point_from", "remarks", "adjustable")
+    _said_about_the_program = (
+        "tex",
+        "program",
+        "equivalents",
+        "prefers",
+        "point_from",
+        "remarks",
+        "cautions",
+        "adjustable",
+    )
 
     @cached_property
     def program(self) -> Program:
@@ -109,6 +118,14 @@ class Formulation(Declared):
     @property
     def remarks(self) -> tuple[str, ...]:
         """Sentences that ``explain()`` shows with the plan."""
+        return ()
+
+    def cautions(self, n_clusters: int | None = None) -> tuple[str, ...]:
+        """Return sentences on what will go wrong with these data, each with a remedy.
+
+        ``solve`` warns with them before anything is solved, ``explain()`` shows them, and ``cluster`` warns with those
+        that the number of clusters adds.
+        """
         return ()
 
     def learnt(self, values: Arrays) -> Learnt:

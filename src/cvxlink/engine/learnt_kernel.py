@@ -12,12 +12,15 @@ import numpy as np
 from ..clustering import METHODS, best_class, kernel_factor, kernel_kmeans, kmeans, places, spectral
 from ..data.graph import Graph
 from ..data.links import Links
-from ..errors import CvxlinkError, InvalidInput, LinkWarning
+from ..errors import ClusterWarning, CvxlinkError, InvalidInput, LinkWarning
 from ..numerics.arguments import shown
 from ..numerics.checks import MOST_REPEATS, as_count, as_generator, require_random_state
 from ..numerics.matrices import Congruence, Matrix, as_dense
 from ..numerics.separable import LARGEST_ARRAY
 from .formulation import Formulation, Learnt
+
+# With fewer points per cluster than this, a cluster of one point is no surprise.
+MANY_PER_CLUSTER = 15
 
 
 class LearntKernel(ABC):
@@ -141,7 +144,7 @@ class LearntKernel(ABC):
 
 
 def cluster(solution: Any, n_clusters: int | None, method: str | None, random_state: Any, n_init: int) -> np.ndarray:
-    """Cluster a solution; warn if the links cannot hold with this number of clusters."""
+    """Cluster a solution; warn if the links cannot hold with this number of clusters, or if most hold one point."""
     if method is not None and (not isinstance(method, str) or method not in METHODS):
         raise InvalidInput(f"there is no clustering method {shown(method)}; there are {', '.join(METHODS)}", "method")
     require_random_state(random_state)
@@ -158,6 +161,19 @@ def cluster(solution: Any, n_clusters: int | None, method: str | None, random_st
             f"{name} yields {yields}, which cannot be clustered by {method!r}; it can by {', '.join(ways(solution))}",
             "method",
         )
+    known = solution.problem.cautions()  # which solve warned of
+    for caution in solution.problem.cautions(k):
+        if caution not in known:
+            warnings.warn(caution, LinkWarning, stacklevel=3)
+    if method == "argmax":  # clusters are classes that labels name
+        return best_class(solution.scores)
+    labels = _clustered(solution, k, method, random_state, n_init)
+    _warn_of_single_points(labels, k)
+    return labels
+
+
+def _clustered(solution: Any, k: int, method: str, random_state: Any, n_init: int) -> np.ndarray:
+    """Cluster what was learnt by one of the methods."""
     links = getattr(solution.problem, "links", None)
     if method != "kernel-kmeans":
         _warn_of_links(links, k)
@@ -165,8 +181,6 @@ def cluster(solution: Any, n_clusters: int | None, method: str | None, random_st
         return spectral(solution.affinity_for(k), k, random_state, n_init)
     if method == "partition":
         return solution.learnt.rounding(random_state, n_init)
-    if method == "argmax":
-        return best_class(solution.scores)
     if method == "cut" and k == 2 and solution.embedding.shape[1] == 1:
         return (solution.embedding[:, 0] > 0).astype(int)
     weights = solution.weights
@@ -231,14 +245,31 @@ def _number_of_clusters(solution: Any, n_clusters: int | None, method: str | Non
     return k
 
 
+def _warn_of_single_points(labels: np.ndarray, k: int) -> None:
+    """Warn if at least half of the clusters besides the largest hold one point each, although points are many."""
+    alone = np.flatnonzero(np.bincount(labels, minlength=k)[labels] == 1)
+    are_several = len(alone) >= 2 or len(alone) == k - 1 == 1
+    if len(labels) < MANY_PER_CLUSTER * k or 2 * len(alone) < k - 1 or not are_several:
+        return
+    named = ", ".join(map(str, alone[:5])) + (", …" if len(alone) > 5 else "")
+    clusters = f"{len(alone)} of the {k} clusters hold" if len(alone) > 1 else f"1 of the {k} clusters holds"
+    warnings.warn(
+        f"{clusters} a single point (number {named}), which the graph barely joins to the others, as with outliers; "
+        f"leave such points out, transform features with long tails, or build the graph with more neighbours or a "
+        f"larger sigma",
+        ClusterWarning,
+        stacklevel=4,
+    )
+
+
 def _warn_of_links(links: Any, k: int) -> None:
     if isinstance(links, Links) and links.contradiction() is None:
         least = links.least_clusters()
         if least > k:
             trouble = f"the cannot-links need at least {least} clusters; with {k} some will be broken"
-            warnings.warn(trouble, LinkWarning, stacklevel=4)
+            warnings.warn(trouble, LinkWarning, stacklevel=5)
         elif links.n_blocks < k <= links.n:
             trouble = (
                 f"the must-links leave only {links.n_blocks} blocks; with {k} clusters some must-links will be broken"
             )
-            warnings.warn(trouble, LinkWarning, stacklevel=4)
+            warnings.warn(trouble, LinkWarning, stacklevel=5)

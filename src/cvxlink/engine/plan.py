@@ -105,7 +105,8 @@ class Plan:
         if self.route is None and self.solver is None:
             return f"{self.problem.called}: {self.why}"
         lines = [f"{self.problem.called}: {self.problem.program.sizes}"]
-        lines += [*self.problem.remarks, *(str(step).rstrip() for step in self.steps)]
+        said = (*self.problem.cautions(), *self.problem.remarks)
+        lines += [*said, *(str(step).rstrip() for step in self.steps)]
         if self.route is not None:
             lines.append(f"route {self.route.name!r}, no solver needed: {self.why}")
         else:

@@ -49,13 +49,15 @@ class Problem(Formulation):
         Other programs with the same optimum, the one that is solved by default, and the way back.
     ``remarks``
         Sentences that ``explain()`` shows with the plan.
+    :meth:`cautions`
+        Sentences that ``solve()`` warns with before it solves: what will go wrong with these data, and the remedy.
     ``adjustable``
         The fields that may change in a program compiled by :meth:`prepare`; the declaration must read numbers that
         depend on them with :meth:`parameter`.
 
     These members describe one program. A subclass or a mixin that changes variables, objective or constraints
-    therefore does not inherit ``tex``, ``program``, ``equivalents``, ``prefers``, ``point_from``, ``remarks`` and
-    ``adjustable``, nor the paper and the kind of program in ``about``.
+    therefore does not inherit ``tex``, ``program``, ``equivalents``, ``prefers``, ``point_from``, ``remarks``,
+    ``cautions`` and ``adjustable``, nor the paper and the kind of program in ``about``.
     """
 
     @property

@@ -193,7 +193,8 @@ class Solution(ExtendableKernel):
         point = self.problem.point_of_clustering(labels)
         if point is None:
             raise CvxlinkError(
-                f"a clustering is no point of {type(self.problem).__name__}; it is one of PCP, KP, NCuts, SSKK and LinkedCut"
+                f"a clustering is no point of {type(self.problem).__name__}; it is one of PCP, KP, NCuts, SSKK, "
+                f"LinkedCut and KMeans"
             )
         own = certify_program(checked_program(self.problem), point)
         return RelaxationGap(own.value, self.certificate.lower_bound, own.largest_violation)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
-from ..errors import InfeasibleProblem, InvalidInput, InvalidProblem, ReductionRefused
+from ..errors import InfeasibleProblem, InvalidInput, InvalidProblem, LinkWarning, ReductionRefused
 from ..model.quiet import quiet_about_sparsity
 from ..numerics.checks import real_array
 from ..numerics.interruption import Interruptible
@@ -40,6 +41,8 @@ LOOSER = 100.0
 
 def solve(problem: Formulation, options: Options) -> Solution:
     """Solve a problem."""
+    for caution in problem.cautions():
+        warnings.warn(caution, LinkWarning, stacklevel=3)
     computation = Interruptible()
     heard = replace(options, progress=computation.here(options.progress))
     with quiet_about_sparsity():

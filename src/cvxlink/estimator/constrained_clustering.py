@@ -28,6 +28,7 @@ from ..programs.status import DEFAULT_ACCURACY
 from ..solvers.route import Progress
 from .choice import Choice, choose
 from .options import AUTO, OptionsAsParameters, is_auto, require_no_options
+from .scales import warn_of_scales
 from .supervision import Supervision, argument_names, takes_either
 from .task import Task, checked_by_sklearn, has_steps, is_embedded, is_infeasible
 
@@ -132,6 +133,9 @@ class ConstrainedClustering(ClusterMixin, OptionsAsParameters):
 
     Notes
     -----
+    Distances depend on the units of the features, and are not scaled here; a warning says where a few features outweigh
+    all others. ``make_pipeline(StandardScaler(), ConstrainedClustering(…))`` scales them, as the command line does.
+
     The method "auto" chooses by what is given; labels become links first.
 
     =====================================================================  =========================
@@ -351,6 +355,8 @@ class ConstrainedClustering(ClusterMixin, OptionsAsParameters):
         asked = self.n_clusters
         k = known.n_clusters(all_links) if asked is None else as_count(asked, "n_clusters", 1, n)
         graph, labels = self._graph(X), known.labels_for(chosen, k)
+        if self.affinity != "precomputed":
+            warn_of_scales(X)
         with argument_names(dict.fromkeys(options, "method_options")):
             problem = chosen.make(graph, all_links, labels, k, **options)
         found = getattr(problem, "n_clusters", k)

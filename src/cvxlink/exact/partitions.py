@@ -16,7 +16,7 @@ from ..methods.partitions.cuts import Cuts
 from ..methods.partitions.partition import Partition
 from ..methods.partitions.rounding import embedding, rounded
 from ..methods.partitions.splitting import State, merged
-from ..methods.partitions.strengthening import strengthened
+from ..methods.partitions.strengthening import Effort, strengthened
 from ..numerics.matrices import Congruence, as_dense
 from ..numerics.threads import threads_for
 from .evaluation import Bounding, Evaluation, Task
@@ -24,8 +24,8 @@ from .evaluation import Bounding, Evaluation, Task
 # Restarts of the search for clusterings at the root, before the relaxation and before branching; elsewhere it starts
 # from the relaxation alone.
 FIRST_STARTS, ROOT_STARTS = 4, 20
-# Rounds of cuts at the root and elsewhere.
-ROOT_ROUNDS, ROUNDS = 30, 8
+# At the root, cuts are worth much work: they are passed on to all nodes. Elsewhere, branching is often cheaper.
+AT_ROOT, ELSEWHERE = Effort(30, 300, 0.05), Effort(8, 150, 0.3)
 # The relaxation is solved to a slightly smaller gap than is asked for: the proof takes rounding off.
 MARGIN = 0.9
 
@@ -100,7 +100,7 @@ class BoundedPartition(Bounding):
                 partition,
                 cuts,
                 state,
-                ROOT_ROUNDS if task.is_root else ROUNDS,
+                AT_ROOT if task.is_root else ELSEWHERE,
                 best_known,
                 MARGIN * task.gap,
                 began + task.seconds,

@@ -58,7 +58,7 @@ class HarmonicExtension:
     method : "factorisation" or "conjugate gradients", optional
         How systems with L_uu are solved. By default a sparse factorisation up to 10 000 unknown points; beyond
         that, conjugate gradients if a trial shows that they converge fast on this graph, otherwise a factorisation.
-        Where weights differ too much for a factorisation, up to 2000 points are eliminated one by one instead, from
+        Where weights differ too much for a factorisation, up to 5000 points are eliminated one by one instead, from
         the weights themselves.
     null_vector : array, optional
         A positive vector that L takes to zero: D^{1/2}1 for a normalised Laplacian; ones by default, for L = D − W.

@@ -16,8 +16,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-# The elimination is dense.
-LARGEST = 2000
+# The elimination is dense: two arrays of this order, and seconds.
+LARGEST = 5000
+# Points that are eliminated before the weights of all others are brought up to date, by one product.
+BLOCK = 64
+# Weights are multiplied by a power of two, up to this exponent, as long as their sums stay below it: so that products
+# of small weights do not vanish.
+EXPONENT = 1000
 
 
 class Mesh(NamedTuple):
@@ -36,32 +41,50 @@ def carries_to_zero(C: sp.csr_array, p: np.ndarray) -> bool:
 
 def eliminated(C: sp.csr_array, p: np.ndarray, known: np.ndarray) -> Mesh | None:
     """Eliminate all points but the known ones; None if C is not a Laplacian of this kind, too large or too extreme."""
-    n = C.shape[0]
+    n, count = C.shape[0], C.shape[0] - len(known)
     if n > LARGEST or not carries_to_zero(C, p):
         return None
-    W: Any = -(p[:, None] * C.toarray() * p[None, :])
-    np.fill_diagonal(W, 0.0)
-    if W.min(initial=0.0) < 0 or not np.isfinite(W).all():
-        return None
-    left = np.ones(n, dtype=bool)
     unknown = np.setdiff1d(np.arange(n), known)
-    means = []
-    for k in unknown[np.argsort((W[unknown] > 0).sum(axis=1), kind="stable")]:
-        left[k] = False
-        near = np.flatnonzero(left & (W[k] > 0))
-        total = float(W[k, near].sum())
-        if not total > 0:
-            return None
-        mean = W[k, near] / total
-        W[np.ix_(near, near)] += np.outer(mean, W[k, near])
-        means.append((k, near, mean))
+    order = np.concatenate([unknown[np.argsort(np.diff(C.indptr)[unknown], kind="stable")], known])
+    p = p[order]
+    W: Any = -(p[:, None] * C[order][:, order].toarray() * p[None, :])
+    np.fill_diagonal(W, 0.0)
+    largest = float(W.max(initial=0.0))
+    if W.min(initial=0.0) < 0 or not 0 < largest < np.inf:
+        return None
+    unit = 2.0 ** min(np.floor(EXPONENT - np.log2(n) - np.log2(largest)), EXPONENT)
+    W = W * unit
+    totals = _stars_to_meshes(W, count)
+    if not (totals > 0).all():
+        return None
     extension = np.zeros((n, len(known)))
-    extension[known] = np.eye(len(known))
-    for k, near, mean in reversed(means):
-        extension[k] = mean @ extension[near]
-    meshed = W[np.ix_(known, known)]
+    extension[count:] = np.eye(len(known))
+    for k in reversed(range(count)):
+        extension[k] = (W[k, k + 1 :] / totals[k]) @ extension[k + 1 :]
+    meshed = W[count:, count:]
     meshed = (meshed + meshed.T) / 2
     np.fill_diagonal(meshed, 0.0)
-    cost = np.diag(meshed.sum(axis=1)) - meshed
-    inside = p[known]
-    return Mesh(p[:, None] * extension / inside, cost / np.outer(inside, inside))
+    cost = (np.diag(meshed.sum(axis=1)) - meshed) / unit
+    inside = p[count:]
+    placed = np.empty_like(extension)
+    placed[order] = p[:, None] * extension / inside
+    return Mesh(placed, cost / np.outer(inside, inside))
+
+
+def _stars_to_meshes(W: np.ndarray, count: int) -> np.ndarray:
+    """Eliminate the first points, in place; return the sum of the weights that each of them had to later points.
+
+    Row k then holds these weights, to the right of the diagonal, and the rest of W those of the meshes.
+    """
+    totals = np.zeros(count)
+    for first in range(0, count, BLOCK):
+        block = range(first, min(first + BLOCK, count))
+        for k in block:
+            before = slice(first, k)
+            W[k, k + 1 :] += (W[before, k] / totals[before]) @ W[before, k + 1 :]
+            totals[k] = W[k, k + 1 :].sum()
+            if not totals[k] > 0:
+                return totals
+        rows = W[first : block.stop, block.stop :]
+        W[block.stop :, block.stop :] += (rows / totals[first : block.stop, None]).T @ rows
+    return totals

@@ -25,6 +25,9 @@ from ..programs.base import Program
 from ..programs.linear_sdp import LinearSDP, Rows
 from .base import Lift, Reduced, Reduction, Values, as_point, as_program
 
+# With larger entries in Q a cost of order one is lost in the rounding of QKQᵀ.
+LARGEST_VALUE = 1e8
+
 
 class Elimination(Reduction):
     """Keep the points that some constraint mentions; the others follow in closed form."""
@@ -39,14 +42,31 @@ class Elimination(Reduction):
             raise ReductionRefused("every point is in some constraint")
         if not len(kept):
             raise ReductionRefused("no point is in any constraint")
-        try:
-            cost = original.extension.schur_complement
-        except InvalidInput as error:
-            raise ReductionRefused(f"the cost is not positive definite on the points it would drop: {error}") from error
+        cost = _cost_on_kept_points(original)
         rows = tuple(on_points(g, original.n, kept) for g in original.rows)
         seed = replace(original, C=sp.csr_array(cost), rows=rows, null_vector=None)
         why = "points that no constraint mentions follow from the others"
         return Reduced(seed, EliminationLift(original, seed), why)
+
+
+def _cost_on_kept_points(original: LinearSDP) -> np.ndarray:
+    """Return the Schur complement; raise if points cannot be dropped, as an error if no solver could do better."""
+    is_laplacian = original.null_vector is not None
+    try:
+        cost = original.extension.schur_complement
+    except InvalidInput as error:
+        if is_laplacian:
+            raise _too_unequal("some points are joined to linked ones by weights too small") from error
+        raise ReductionRefused(f"the cost is not positive definite on the points it would drop: {error}") from error
+    largest = float(abs(original.extension.matrix).max())
+    if is_laplacian and largest > LARGEST_VALUE:
+        what = f"weights differ so much that values at some points are {largest:.0e} times linked ones, too large"
+        raise _too_unequal(what)
+    return cost
+
+
+def _too_unequal(what: str) -> InvalidInput:
+    return InvalidInput(f"{what} for double precision; build the graph with Graph.knn, or with a larger sigma", "graph")
 
 
 @dataclass(frozen=True, eq=False)

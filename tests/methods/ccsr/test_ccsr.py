@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import warnings
+
 import cvxpy as cp
 import numpy as np
 import pytest
@@ -216,7 +218,7 @@ def test_links_that_are_not_named_weigh_one():
 
 def test_the_embedding_is_that_of_the_kernel_and_is_what_k_means_sees():
     X, y = cl.datasets.load("iris")
-    problem = cl.CCSR(cl.Graph.knn(X), cl.Links.sample(y, n_links=60, random_state=0))
+    problem = cl.CCSR(cl.Graph.knn(X), cl.Links.sample(y, n_links=60, random_state=0), order=15)
     solution = problem.solve()
     E, M, F_m = solution.embedding, solution.values["M"], problem.spectrum[1]
     assert E.shape == (150, 15)
@@ -235,12 +237,56 @@ def test_the_order_is_visible():
     plan = str(problem.explain())
     assert "order 4: the smoothest eigenvectors of L̄, with the eigenvalues 0," in plan
     assert f"{problem.spectrum[0][-1]:.3g}" in plan
-    few = cl.CCSR(path_graph(3), cl.Links(3, must=[(0, 1)]))
+    few = cl.CCSR(path_graph(3), cl.Links(3, must=[(0, 1)]), order=15)
     assert "order 3 (15 asked for, only 3 exist)" in str(few.explain())
     assert few.solve().embedding.shape == (3, 3)
     for order in (0, 2.5, True):
         with pytest.raises(cl.InvalidInput, match="order"):
             cl.CCSR(path_graph(3), cl.Links(3), order=order)
+    with pytest.raises(cl.InvalidInput, match="n_clusters must be between 1 and 3"):
+        cl.CCSR(path_graph(3), cl.Links(3), n_clusters=4)
+
+
+def test_the_default_order_has_two_links_for_each_unknown_and_an_eigenvector_for_each_cluster():
+    graph, y = cl.Graph.knn(random_points(60, 3, 0)), np.arange(60) % 4
+    for count in (0, 1, 11, 12, 19, 20, 100, 239, 240, 1000):
+        links = cl.Links.sample(y, n_links=count, random_state=0)
+        most = max(m for m in range(16) if 2 * (m * (m + 1) // 2) <= count)
+        for k in (1, 2, 4, 20):
+            problem = cl.CCSR(graph, links, n_clusters=k)
+            assert problem.m == max(most, k, 2) == problem.variables()["M"].shape[0]
+        assert cl.CCSR(graph, links).m == max(most, links.least_clusters(), 2)
+        assert cl.CCSR(graph, links, order=7, n_clusters=4).m == 7
+    assert cl.CCSR(path_graph(3), cl.Links(3)).m == 2 and cl.CCSR(path_graph(1), cl.Links(1)).m == 1
+    assert cl.CCSR(path_graph(3), cl.Links(3), n_clusters=3).m == 3
+
+
+def test_why_the_order_was_chosen_is_said():
+    graph, y = cl.Graph.knn(random_points(60, 3, 0)), np.arange(60) % 4
+
+    def plan(n_links, **options):
+        return " ".join(str(cl.CCSR(graph, cl.Links.sample(y, n_links, random_state=0), **options).explain()).split())
+
+    assert "order 5 (2 links for each of its 15 unknowns): the smoothest" in plan(30)
+    assert "order 6 (as many as there are clusters, at least two; 30 links are too few for more)" in plan(
+        30, n_clusters=6
+    )
+    assert "order 15 (the paper's)" in plan(240)
+    assert "order 2 (as many as the cannot-links need clusters, at least two; 1 links" in plan(1)
+    assert "order 60 (one per point)" in plan(1, n_clusters=60)
+
+
+def test_more_clusters_than_eigenvectors_get_a_warning_with_the_remedy():
+    graph, y = cl.Graph.knn(random_points(40, 3, 0)), np.arange(40) % 4
+    links = cl.Links.sample(y, n_links=6, random_state=0)
+    solution = cl.CCSR(graph, links).solve()
+    with pytest.warns(cl.LinkWarning, match=r"chose 2 eigenvectors by its 6 links alone, .* with n_clusters=4"):
+        solution.cluster(4, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        solution.cluster(2, random_state=0)
+        assert len(np.unique(cl.CCSR(graph, links, n_clusters=4).solve().cluster(random_state=0))) == 4
+        cl.CCSR(graph, links, order=2).solve().cluster(4, random_state=0)
 
 
 def test_the_schur_form_is_equation_20():
@@ -271,7 +317,7 @@ def test_orders_too_large_for_the_route_go_to_a_solver_and_the_plan_says_so(monk
 def test_eight_digits_where_directions_are_hardly_seen(solver):
     # 93 of 120 eigenvalues of B are above rounding here: a root of it would lose the small singular values.
     X, y = cl.datasets.load("iris")
-    problem = cl.CCSR(cl.Graph.knn(X), cl.Links.sample(y, per_class=3, random_state=0))
+    problem = cl.CCSR(cl.Graph.knn(X), cl.Links.sample(y, per_class=3, random_state=0), order=15)
     solution = problem.solve(solver=solver, accuracy=1e-8)
     assert solution.status is cl.Status.OPTIMAL and solution.certificate.relative_gap < 1e-8
 

@@ -13,13 +13,16 @@ from helpers.clusters import blobs, membership
 from helpers.graphs import random_points
 
 
-@pytest.mark.parametrize("penalty", [None, 0.0, 3.0])
+@pytest.mark.parametrize("penalty", [None, "paper", 0.0, 3.0])
 def test_the_shift_is_the_smallest_that_makes_a_kernel(penalty):
     graph, _, links = blobs()
     problem = cl.SSKK(graph, links, n_clusters=3, penalty=penalty)
-    p = 24 / (3 * len(links)) if penalty is None else penalty
-    scale = 1 / np.sqrt(graph.degrees)
-    changed = np.outer(scale, scale) * (graph.W + p * links.matrix).toarray()
+    p = 24 / (3 * len(links)) if penalty == "paper" else penalty
+    if penalty is None:
+        changed = graph.S.toarray() + links.matrix.toarray() / (2 * np.linalg.norm(links.matrix.toarray(), 2))
+    else:
+        scale = 1 / np.sqrt(graph.degrees)
+        changed = np.outer(scale, scale) * (graph.W + p * links.matrix).toarray()
     np.testing.assert_allclose(problem.K - problem.shift * np.eye(24), changed, atol=1e-13)
     assert np.linalg.eigvalsh(problem.K)[0] == pytest.approx(0, abs=1e-12)
     least = cp.Variable()
@@ -58,6 +61,43 @@ def test_without_links_it_is_the_normalised_cut():
         cl.SSKK(cl.Graph.from_affinity([[0, 1, 0], [1, 0, 0], [0, 0, 0]]), cl.Links(3))
 
 
+def test_links_alone_make_no_leading_eigenvector():
+    """An eigenvector x of S + τY for λ has xᵀSx ≥ λ − ½; with the paper's penalty a link has one of its own."""
+    X, y = cl.datasets.load("iris")
+    graph, links = cl.Graph.knn(X), cl.Links.sample(y, n_links=5, random_state=0)
+    shares = {}
+    for penalty in (None, "paper"):
+        problem = cl.SSKK(graph, links, 3, penalty=penalty)
+        eigenvalues, V = np.linalg.eigh(problem.K)
+        agrees = np.einsum("ij,ij->j", V, graph.S @ V)
+        shares[penalty] = agrees - (eigenvalues - problem.shift)
+    assert shares[None].min() >= -0.5 - 1e-9 and shares["paper"].min() < -0.5
+
+
+def test_the_default_does_not_depend_on_the_unit_of_the_weights():
+    graph, _, links = blobs()
+    once = cl.SSKK(graph, links, 3)
+    for unit in (1e-6, 1e6):
+        scaled = cl.SSKK(cl.Graph.from_affinity(unit * graph.W), links, 3)
+        np.testing.assert_allclose(scaled.K, once.K, atol=1e-12)
+        np.testing.assert_array_equal(scaled.solve().cluster(random_state=0), once.solve().cluster(random_state=0))
+    other = cl.SSKK(cl.Graph.from_affinity(1e-6 * graph.W), links, 3, penalty="paper")
+    assert np.linalg.norm(other.K - cl.SSKK(graph, links, 3, penalty="paper").K) > 1
+
+
+def test_links_that_cancel_out_count_as_none():
+    graph, _, _ = blobs()
+    links = cl.Links(24, must=[(0, 1)], cannot=[(0, 1)])
+    np.testing.assert_allclose(cl.SSKK(graph, links, 3).K, cl.SSKK(graph, cl.Links(24), 3).K, atol=1e-12)
+
+
+def test_the_penalty_is_visible():
+    graph, _, links = blobs()
+    told = {penalty: str(cl.SSKK(graph, links, 3, penalty=penalty).explain()) for penalty in (None, "paper", 0.25)}
+    assert "√(d_i d_j) on a link of points i and j" in told[None]
+    assert f"penalty {24 / (3 * len(links)):.4g} per link" in told["paper"] and "penalty 0.25 per link" in told[0.25]
+
+
 def test_weights_are_repeated_points():
     X = random_points(7, 2, 3)
     K = X @ X.T
@@ -74,6 +114,7 @@ def test_weights_are_repeated_points():
     ("call", "says"),
     [
         (lambda g, links: cl.SSKK(g, links, penalty=-1), "penalty must be zero or more"),
+        (lambda g, links: cl.SSKK(g, links, penalty="papers"), "penalty must be 'paper', not 'papers'"),
         (lambda g, links: cl.SSKK(g, links, n_clusters=0), "n_clusters must be between 1 and 24"),
     ],
 )

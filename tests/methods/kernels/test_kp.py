@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cvxlink as cl
+from cvxlink.numerics import star_mesh
 from cvxlink.numerics.matrices import Arrays, Congruence
 from cvxlink.programs.declared import read_linear_sdp
 from helpers import SOLVERS
@@ -219,6 +221,67 @@ def test_an_optimum_of_zero_is_certified_like_any_other(formulation, normalized)
         if not normalized:
             assert solution.certificate.lower_bound <= 0 <= solution.certificate.upper_bound
             assert abs(solution.value) < 1e-8
+
+
+@pytest.mark.parametrize("normalized", [True, False])
+def test_an_affinity_with_weights_of_all_sizes_is_solved_on_the_linked_points(normalized):
+    # Distances of up to 13 widths: weights down to 1e-30, which L = D − W has lost beside 1.
+    X = random_points(90, dimension=12, seed=1)
+    graph = cl.Graph.rbf(X, sigma=0.5)
+    assert (graph.W != graph.W.T).nnz == 0 and graph.W.min() < 1e-100 and graph.degrees.min() < 1e-9
+    links = cl.Links(90, must=[(0, 1), (2, 3)], cannot=[(0, 2), (1, 4)])
+    problem = cl.KP(graph, links, normalized)
+    assert problem.explain().steps[0].after.sizes.psd == (5,)
+    assert problem.solve().status is cl.Status.OPTIMAL
+
+
+def test_a_linked_point_without_neighbours_is_no_obstacle():
+    W = np.zeros((5, 5))
+    W[0, 1], W[1, 2], W[2, 3] = 1, 1e-30, 1
+    problem = cl.KP(cl.Graph.from_affinity(W + W.T), cl.Links(5, cannot=[(0, 3), (0, 4)]))
+    assert problem.explain().steps[0].after.sizes.psd == (3,)
+    assert problem.solve().status is cl.Status.OPTIMAL
+
+
+def test_weights_beyond_double_precision_are_refused_with_the_remedy(monkeypatch):
+    far = np.zeros((4, 4))
+    far[0, 1], far[1, 2], far[2, 3] = 1e-20, 1, 1e-20
+    graph = cl.Graph.from_affinity(far + far.T)
+    problem = cl.KP(graph, cl.Links(4, cannot=[(0, 3)]))
+    with pytest.raises(cl.InvalidInput, match=r"at some points are 5e\+09 times .*; build the graph with Graph.knn"):
+        problem.solve()
+    assert problem.changed(normalized=False).explain().steps[0].after.sizes.psd == (2,)  # means stay between values
+    monkeypatch.setattr(star_mesh, "LARGEST", 3)
+    with pytest.raises(cl.InvalidInput, match="too small for double precision; build the graph with") as refused:
+        problem.changed(normalized=False).solve()
+    assert refused.value.argument == "graph"
+
+
+@pytest.mark.parametrize("formulation", [cl.PCP, cl.KP])
+@pytest.mark.parametrize("normalized", [True, False])
+def test_without_cannot_links_ones_are_optimal_and_that_is_said_before_solving(formulation, normalized):
+    rng = np.random.default_rng(0)
+    graph = cl.Graph.knn(rng.standard_normal((30, 2)), 5)
+    links = cl.Links(30, must=[(0, 1), (5, 9), (3, 20)])
+    problem = formulation(graph, links, normalized)
+    says = f"there are no cannot-links, so {formulation.__name__} maps all points to one place"
+    assert says in " ".join(str(problem.explain()).split())
+    with pytest.warns(cl.LinkWarning, match=f"{says}, .*; add cannot-links, or use LinkedCut or SRCP"):
+        solution = problem.solve()
+    np.testing.assert_allclose(solution.kernel, 1, atol=1e-4)
+    parts = sp.block_diag([path_graph(4).W, path_graph(4).W])
+    two = formulation(cl.Graph.from_affinity(parts), cl.Links(8, must=[(0, 1), (4, 5)]), normalized)
+    assert "all points of each of the 2 components" in two.cautions()[0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        apart = formulation(graph, cl.Links(30, cannot=[(0, 1)]), normalized)
+        assert apart.solve().status is cl.Status.OPTIMAL and not apart.cautions()
+
+
+def test_a_formulation_of_ones_own_is_not_warned_of(small_kp):
+    rewritten = RewrittenPCP(small_kp, lambda K, must, cannot: {"one": K[0, 0] == 1})
+    assert rewritten.cautions() == ()
+    assert small_kp.changed(links=cl.Links(30, must=[(0, 1)])).without("must").cautions() == ()
 
 
 def test_a_group_far_from_the_rest_is_joined_strongly_enough_to_eliminate():

@@ -199,18 +199,52 @@ def test_an_isolated_point_keeps_its_links_to_itself():
         assert F[0, 3] > F[1, 3] > 0  # it spreads among the others only
 
 
-def test_the_adjustment_is_equation_9():
-    problem = instance()
+@pytest.mark.parametrize("scale", ["links", 1.0, 0.05])
+def test_the_adjustment_is_equation_9(scale):
+    problem = instance().changed(scale=scale)
     solution, W = problem.solve(), problem.graph.W.toarray()
-    F = solution.propagated
+    linked, F = problem.links, solution.propagated
+    if scale == "links":
+        F = F / np.median([abs(F[i, j]) for i, j in [*linked.must, *linked.cannot]])
+    F = np.clip(F if scale == "links" else F / scale, -1, 1)
     for i in range(12):
         for j in range(12):
             raised = 1 - (1 - F[i, j]) * (1 - W[i, j]) if F[i, j] >= 0 else (1 + F[i, j]) * W[i, j]
             assert solution.affinity[i, j] == pytest.approx(raised, abs=1e-14)
-    linked = problem.links
     assert all(solution.affinity[i, j] > W[i, j] for i, j in linked.must)
     assert all(solution.affinity[i, j] <= W[i, j] for i, j in linked.cannot)
     assert solution.affinity.min() >= 0 and solution.affinity.max() <= 1
+
+
+@pytest.mark.parametrize("method", [cl.SRCP, cl.E2CP])
+def test_a_typical_link_counts_as_certain_however_much_it_was_spread(method):
+    X, y = cl.datasets.load("iris")
+    graph, links = cl.Graph.knn(X), cl.Links.sample(y, n_links=20, random_state=0)
+    share = {cl.SRCP: 1 / 6, cl.E2CP: 1 / 36}[method]  # 1 − α and (1 − α)² at α = 5/6
+    solution = method(graph, links).solve()
+    on_links = np.array([solution.propagated[i, j] for i, j in [*links.must, *links.cannot]])
+    np.testing.assert_array_equal(np.sign(on_links), np.repeat([1, -1], [len(links.must), len(links.cannot)]))
+    assert share < np.median(abs(on_links)) < 2 * share
+    raised = [solution.affinity[i, j] for i, j in links.must]
+    assert np.mean(np.array(raised) > 0.999) >= 0.3 and min(raised) > 0.5
+    assert max(method(graph, links, scale=1.0).solve().affinity[i, j] for i, j in links.must if not graph.W[i, j]) < 0.3
+
+
+def test_routes_agree_on_the_adjusted_affinity():
+    problem = instance()
+    dense, factored = (problem.solve(route=route).affinity for route in ("eigen", "factored"))
+    kept = factored.toarray() != 0
+    np.testing.assert_allclose(factored.toarray()[kept], dense[kept], atol=1e-5)
+
+
+def test_without_links_the_affinity_stays(recwarn):
+    problem = instance().changed(links=cl.Links(12))
+    np.testing.assert_array_equal(problem.solve().affinity, problem.graph.W.toarray())
+    contradicting = instance().changed(links=cl.Links(12, must=[(0, 1)], cannot=[(0, 1)]))
+    np.testing.assert_allclose(contradicting.solve().affinity, problem.graph.W.toarray(), atol=1e-12)
+    for scale in (0, -1, "link", None):
+        with pytest.raises(cl.InvalidInput, match="scale must be"):
+            instance().changed(scale=scale)
 
 
 def test_what_leaves_the_range_is_clipped_and_counted():

@@ -51,11 +51,20 @@ def test_any_multipliers_give_a_bound(seed):
     assert len(clusterings) > 0
 
 
+WAYS = (
+    {},
+    {"solver": "CLARABEL"},
+    {"solver": "CLARABEL", "form": "paper"},
+    {"solver": "CLARABEL", "form": "paper", "presolve": False},
+    {"solver": "SCS"},
+)
+
+
 @pytest.mark.parametrize("options", [{}, {"size_min": 2}, {"size_max": 3}, {"size_min": 2, "size_max": 4}])
 def test_solvers_and_the_route_agree(options):
     X, links = drawn(3, n_links=3)
     problem = cl.KMeans(X, links, 3, **options)
-    values = [problem.solve(**way, accuracy=1e-5).value for way in ({}, {"solver": "CLARABEL"}, {"solver": "SCS"})]
+    values = [problem.solve(**way, accuracy=1e-5).value for way in WAYS]
     assert np.ptp(values) < 2e-4 * (1 + abs(values[0]))
     assert min(values) <= best_value(problem) * (1 + 1e-4)
 

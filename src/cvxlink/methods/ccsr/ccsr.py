@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -26,6 +27,9 @@ from .proof import certify_fitted_products
 from .routes import InteriorLeastSquares
 
 MOST_SHOWN = 20
+PAPERS_ORDER = 15
+# A linear rule separates up to twice as many random pairs as it has unknowns (Cover 1965); to fit fewer proves nothing.
+LINKS_PER_UNKNOWN = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,23 +57,35 @@ class CCSR(LinkedGraphProblem):
         They may contradict one another: they are fitted, not enforced.
     normalized : bool
         Use the normalised Laplacian L̄ (the paper's choice) or L = D − W.
-    order : int
-        The number m of eigenvectors; 15 in the paper, for hundreds of links and more. M has m(m+1)/2 entries to fit, so
-        with few links take only a few more eigenvectors than there are clusters. With fewer than m points, all
-        eigenvectors are used.
+    order : int, optional
+        The number m of eigenvectors. By default the largest for which there are two links for each of the m(m+1)/2
+        unknowns, but at least one eigenvector per cluster, and otherwise at most 15: so the paper's 15 with 240 links
+        and more. ``order=15`` is the paper's whatever the number of links. With fewer than m points, all eigenvectors
+        are used.
     must_weight, cannot_weight : number, mapping, matrix or array
         How much a link counts, against 1 for the unit length of a point: one number for all; by pair
         ``{(0, 1): 5.0}``, the others 1; a symmetric matrix; or an array in the order of ``links.must`` and
         ``links.cannot``, which are sorted.
+    n_clusters : int, optional
+        The number of clusters, for the default order: k clusters at right angles need k eigenvectors. Without it the
+        order is at least the number of clusters that the cannot-links need.
+
+    Notes
+    -----
+    Unit length says nothing about which points belong together, so links alone have to determine M. A linear rule with
+    N unknowns reproduces any yes or no on up to N pairs, and on 2N random pairs still with probability ½ (Cover 1965):
+    with fewer than two links per unknown a good fit is no evidence, and M spreads the points over m dimensions to make
+    all lengths one.
 
     References
     ----------
     Li, Liu & Tang (2009), CVPR, equations (17) to (20), Algorithm 1; there all weights are 1.
     """
 
-    order: int = 15
+    order: int | None = None
     must_weight: Any = 1.0
     cannot_weight: Any = 1.0
+    n_clusters: int | None = None
 
     about = About(
         "li2009",
@@ -85,8 +101,7 @@ class CCSR(LinkedGraphProblem):
 
     def variables(self) -> dict[str, cp.Variable]:
         """The matrix M = AAᵀ of the representation F_m A."""
-        m = min(self.order, self.graph.n)
-        return {"M": cp.Variable((m, m), symmetric=True, name="M")}
+        return {"M": cp.Variable((self.m, self.m), symmetric=True, name="M")}
 
     def objective(self, M: cp.Variable) -> cp.Minimize:  # type: ignore[override]
         """Unit length of all points, and the products that the links want."""
@@ -123,16 +138,34 @@ class CCSR(LinkedGraphProblem):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        as_count(self.order, "order", 1)
+        if self.order is not None:
+            as_count(self.order, "order", 1)
+        if self.n_clusters is not None:
+            as_count(self.n_clusters, "n_clusters", 1, self.graph.n)
         for name, pairs in (("must_weight", self.links.must), ("cannot_weight", self.links.cannot)):
             weights = as_link_values(getattr(self, name), pairs, self.links.n, name)
             on_links(weights, pairs, name, positive=False, default=1.0)
             object.__setattr__(self, name, weights)
 
     @cached_property
+    def m(self) -> int:
+        """The number of eigenvectors: the order, as given or by default, or all there are."""
+        return min(max(self._by_links, self._by_clusters) if self.order is None else self.order, self.graph.n)
+
+    @property
+    def _by_links(self) -> int:
+        """The largest m up to the paper's for which there are LINKS_PER_UNKNOWN links for each unknown."""
+        return min((math.isqrt(1 + 8 * (len(self.links) // LINKS_PER_UNKNOWN)) - 1) // 2, PAPERS_ORDER)
+
+    @cached_property
+    def _by_clusters(self) -> int:
+        """One eigenvector per cluster, as far as it is known how many there are; at least two."""
+        return max(self.links.least_clusters() if self.n_clusters is None else self.n_clusters, 2)
+
+    @cached_property
     def spectrum(self) -> tuple[np.ndarray, np.ndarray]:
         """The m smallest eigenvalues of the Laplacian, and F_m."""
-        return self.graph.smoothest(min(self.order, self.graph.n), self.normalized)
+        return self.graph.smoothest(self.m, self.normalized)
 
     @cached_property
     def link_weights(self) -> np.ndarray:
@@ -165,15 +198,36 @@ class CCSR(LinkedGraphProblem):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """The order, and the eigenvalues it takes."""
+        """The order, why it was chosen, and the eigenvalues it takes."""
         eigenvalues = self.spectrum[0]
-        m = len(eigenvalues)
-        fewer = f" ({self.order} asked for, only {m} exist)" if m < self.order else ""
         L = "L̄" if self.normalized else "L"
         shown = ", ".join(f"{value:.3g}" if value > 1e-12 else "0" for value in eigenvalues[:MOST_SHOWN])
-        if m > MOST_SHOWN:
+        if self.m > MOST_SHOWN:
             shown += f", … {eigenvalues[-1]:.3g}"
-        return (f"order {m}{fewer}: the smoothest eigenvectors of {L}, with the eigenvalues {shown}",)
+        return (f"order {self.m}{self._why}: the smoothest eigenvectors of {L}, with the eigenvalues {shown}",)
+
+    @property
+    def _why(self) -> str:
+        """Why the order is what it is, in brackets; empty if it was given."""
+        if self.order is not None:
+            return f" ({self.order} asked for, only {self.m} exist)" if self.m < self.order else ""
+        if self.m == self.graph.n:
+            return " (one per point)"
+        if self._by_links == PAPERS_ORDER >= self._by_clusters:
+            return " (the paper's)"
+        if self._by_clusters > self._by_links:
+            known = "the cannot-links need" if self.n_clusters is None else "there are"
+            return f" (as many as {known} clusters, at least two; {len(self.links)} links are too few for more)"
+        return f" ({LINKS_PER_UNKNOWN} links for each of its {self.m * (self.m + 1) // 2} unknowns)"
+
+    def cautions(self, n_clusters: int | None = None) -> tuple[str, ...]:
+        """Say if the order, chosen without knowing the number of clusters, is too small for it."""
+        if n_clusters is None or self.order is not None or n_clusters <= self.m:
+            return ()
+        return (
+            f"CCSR chose {self.m} eigenvectors by its {len(self.links)} links alone, and {n_clusters} clusters at "
+            f"right angles need {n_clusters}; declare it with n_clusters={n_clusters}",
+        )
 
     def learnt(self, values: Arrays) -> Learnt:
         """The representation F_m M^½ and its kernel F_m M F_mᵀ, kept as a product."""

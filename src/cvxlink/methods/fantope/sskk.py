@@ -10,12 +10,14 @@ from typing import Any
 
 import cvxpy as cp
 import numpy as np
+import scipy.sparse as sp
 
 from ... import terms
 from ...data.constraint_matrices import scaled_by
 from ...engine.formulation import Learnt
 from ...errors import InvalidInput
 from ...model.about import About
+from ...numerics.arguments import as_choice
 from ...numerics.checks import as_count, as_positive
 from ...numerics.matrices import Arrays
 from ...numerics.threads import threads_for
@@ -24,20 +26,25 @@ from ..base import LinkedProblem
 from .fantope import Fantope
 from .projections import embedded, projection_of, solved_by_eigenvectors
 
+PAPER = "paper"
+# The norm of what links add by default, beside the norm 1 of D^{-1/2}WD^{-1/2}.
+LARGEST_SHARE = 0.5
+
 
 @dataclass(frozen=True, eq=False)
 class SSKK(LinkedProblem):
     r"""Semi-supervised kernel k-means.
 
     .. math:: \min_X\ \langle K, I - X\rangle \quad\text{s.t.}\quad 0 \preceq X \preceq I,\quad \operatorname{tr} X = k,
-              \qquad K = \sigma I + D^{-1/2}(W + pY)D^{-1/2} .
+              \qquad K = \sigma I + D^{-1/2}(W + P)D^{-1/2} .
 
-    Links enter the affinity as a penalty p, +p on must-links and −p on cannot-links, and a shift σ, as small as
-    possible, makes it a kernel. Weighted kernel k-means with the kernel :math:`D^{-1/2}KD^{-1/2}` and the degrees as
-    weights is then the normalised cut of the changed graph: a clustering with indicator matrix H has the distortion ⟨K,
-    I − X⟩ with the projection :math:`X = D^{1/2}H(H^\top D H)^{-1}H^\top D^{1/2}`, and the program, also known as trace
-    maximisation, is its relaxation: the optimum, the sum of the n − k smallest eigenvalues of K, is a lower bound on
-    the distortion of every clustering. Kernel k-means starts from the eigenvectors and from random centres.
+    Links enter the affinity as penalties, :math:`P_{ij} = +p_{ij}` on must-links and :math:`-p_{ij}` on cannot-links,
+    and a shift σ, as small as possible, makes it a kernel. Weighted kernel k-means with the kernel
+    :math:`D^{-1/2}KD^{-1/2}` and the degrees as weights is then the normalised cut of the changed graph: a clustering
+    with indicator matrix H has the distortion ⟨K, I − X⟩ with the projection :math:`X = D^{1/2}H(H^\top D
+    H)^{-1}H^\top D^{1/2}`, and the program, also known as trace maximisation, is its relaxation: the optimum, the sum
+    of the n − k smallest eigenvalues of K, is a lower bound on the distortion of every clustering. Kernel k-means
+    starts from the eigenvectors and from random centres.
 
     Parameters
     ----------
@@ -47,8 +54,18 @@ class SSKK(LinkedProblem):
         They may contradict one another: they are rewarded, not enforced.
     n_clusters : int
         The number k of clusters.
-    penalty : float, optional
-        The penalty p; by default n / (k · number of links), as in the papers.
+    penalty : None, "paper" or float
+        None weighs links against the weights beside them: :math:`p_{ij} = \tau\sqrt{d_i d_j}` with
+        :math:`\tau = 1/(2\|Y\|)`, so that K = σI + S + τY, in which the links are half as large as the graph, in the
+        spectral norm. "paper" is n / (k · number of links) for all links, whatever the weights are. A number is the
+        penalty of all links.
+
+    Notes
+    -----
+    The penalty of the papers grows without limit as links become fewer. Once it reaches the degrees of the points, a
+    single link has an eigenvector of its own among the first k, and its two points become a cluster. With the default
+    an eigenvector x of S + τY for an eigenvalue λ satisfies :math:`x^\top S x \ge \lambda - 1/2`: none is large unless
+    the graph agrees.
 
     References
     ----------
@@ -56,7 +73,7 @@ class SSKK(LinkedProblem):
     """
 
     n_clusters: int = 2
-    penalty: float | None = None
+    penalty: float | str | None = None
 
     normalized = False  # of the Laplacian by which new points follow old ones
 
@@ -93,7 +110,9 @@ class SSKK(LinkedProblem):
     def __post_init__(self) -> None:
         super().__post_init__()
         as_count(self.n_clusters, "n_clusters", 1, self.graph.n)
-        if self.penalty is not None:
+        if isinstance(self.penalty, str):
+            as_choice(self.penalty, "penalty", (PAPER,))
+        elif self.penalty is not None:
             object.__setattr__(self, "penalty", as_positive(self.penalty, "penalty", or_zero=True))
         if (self.graph.degrees == 0).any():
             isolated = int(np.flatnonzero(self.graph.degrees == 0)[0])
@@ -113,17 +132,30 @@ class SSKK(LinkedProblem):
         """The smallest shift σ that makes the changed affinity a kernel."""
         return max(0.0, -float(self._spectrum[0][0]))
 
-    @property
-    def reward(self) -> float:
-        """The penalty p: what a broken link costs."""
-        if self.penalty is not None:
-            return self.penalty
-        return self.graph.n / (self.n_clusters * len(self.links)) if len(self.links) else 0.0
+    @cached_property
+    def strength(self) -> float:
+        """What Y is multiplied by: the penalty p of every link, or τ by default; zero without links."""
+        if not len(self.links):
+            return 0.0
+        if self.penalty is None:
+            linked = self.links.linked
+            largest = float(np.linalg.norm(self.links.matrix[linked][:, linked].toarray(), 2))
+            return LARGEST_SHARE / largest if largest else 0.0  # zero if every link contradicts another one
+        return self.graph.n / (self.n_clusters * len(self.links)) if self.penalty == PAPER else float(self.penalty)
+
+    @cached_property
+    def P(self) -> sp.csr_array:
+        """The penalties: positive on must-links, negative on cannot-links."""
+        P = self.strength * self.links.matrix
+        if self.penalty is None:
+            root = sp.diags_array(np.sqrt(self.graph.degrees))
+            P = root @ P @ root
+        return sp.csr_array(P)
 
     @cached_property
     def _changed(self) -> np.ndarray:
-        """The affinity with its links, D^{-1/2}(W + pY)D^{-1/2}."""
-        return scaled_by((self.graph.W + self.reward * self.links.matrix).toarray(), self.graph.degrees)
+        """The affinity with its links, D^{-1/2}(W + P)D^{-1/2}."""
+        return scaled_by((self.graph.W + self.P).toarray(), self.graph.degrees)
 
     @cached_property
     def _spectrum(self) -> tuple[np.ndarray, np.ndarray]:
@@ -140,20 +172,23 @@ class SSKK(LinkedProblem):
     @property
     def tex(self) -> Mapping[str, str]:
         """LaTeX of the objective, with what K is."""
-        kernel = rf"K = {self.shift:.4g} I + D^{{-1/2}}(W + {self.reward:.4g} Y)D^{{-1/2}}"
-        return {"objective": rf"\langle K, I - X \rangle \quad {kernel}"}
+        links = rf"D^{{-1/2}}(W + {self.strength:.4g} Y)D^{{-1/2}}"
+        if self.penalty is None:
+            links = rf"D^{{-1/2}} W D^{{-1/2}} + {self.strength:.4g} Y"
+        return {"objective": rf"\langle K, I - X \rangle \quad K = {self.shift:.4g} I + {links}"}
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """The shift and the penalty."""
-        return (
-            f"penalty {self.reward:.4g} per link, shift {self.shift:.4g}: the least that makes the affinity a kernel",
-        )
+        """The penalty and the shift."""
+        penalty = f"penalty {self.strength:.4g} per link"
+        if self.penalty is None:
+            penalty = f"penalty {self.strength:.4g} √(d_i d_j) on a link of points i and j, by their degrees"
+        return (f"{penalty}; shift {self.shift:.4g}, the least that makes the affinity a kernel",)
 
     def learnt(self, values: Arrays) -> Learnt:
         """The kernel of weighted kernel k-means, and the eigenvectors it starts from, as normalised cuts uses them."""
         values = self.answer(values)
-        changed = self.graph.W + self.reward * self.links.matrix
+        changed = self.graph.W + self.P
         return Learnt(
             kernel=lambda: scaled_by(self.K, self.graph.degrees),
             embedding=lambda: embedded(values, self.n_clusters, self.graph.degrees),

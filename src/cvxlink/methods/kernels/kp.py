@@ -18,7 +18,7 @@ from ...numerics.harmonic import require_reached
 from ...numerics.matrices import Arrays, unit_diagonal
 from ...programs.declared import DeclaredProgram
 from ...programs.linear_sdp import LinearSDP
-from .pcp import PCP
+from .pcp import PCP, nothing_apart
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,8 +86,12 @@ class KP(PCP):
     @cached_property
     def program(self) -> DeclaredProgram:
         """The declared program; it also knows the vector without cost, which survives weights of all sizes."""
-        degrees = self.graph.degrees
+        degrees = np.where(self.graph.degrees > 0, self.graph.degrees, 1.0)  # an isolated point may have any value
         return WithNullVector(self, np.sqrt(degrees) if self.normalized else np.ones(len(degrees)))
+
+    def cautions(self, n_clusters: int | None = None) -> tuple[str, ...]:
+        """Say if nothing keeps points apart."""
+        return nothing_apart(self)
 
     def __post_init__(self) -> None:
         super().__post_init__()

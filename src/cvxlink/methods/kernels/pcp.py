@@ -63,6 +63,26 @@ class PCP(LinkedGraphProblem):
             "psd": terms.semidefinite(K),
         }
 
+    def cautions(self, n_clusters: int | None = None) -> tuple[str, ...]:
+        """Say if nothing keeps points apart."""
+        return nothing_apart(self)
+
     def __post_init__(self) -> None:
         super().__post_init__()
         self.links.require_consistent()
+
+
+def nothing_apart(problem: PCP) -> tuple[str, ...]:
+    """Return what follows if there are no cannot-links.
+
+    Entries of L off the diagonal are not positive, nor are those that elimination leaves, and entries of K are at most
+    one: ones are the solution, and the only one on a connected graph.
+    """
+    count = problem.graph.n_components
+    if len(problem.links.cannot) or problem.graph.n == 1:
+        return ()
+    where = "all points" if count == 1 else f"all points of each of the {count} components of the graph"
+    return (
+        f"there are no cannot-links, so {type(problem).__name__} maps {where} to one place, where there are no "
+        f"clusters to find; add cannot-links, or use LinkedCut or SRCP",
+    )

@@ -45,6 +45,16 @@ class E2CP(PropagatingProblem):
         Use the normalised Laplacian L̄ (the paper's choice) or L = D − W.
     alpha : float
         Between 0 and 1: how much comes from the neighbours in each pass. 5/6 makes μ the 0.2 of SRCP.
+    scale : "links" or float
+        The size of F that counts as certain in equation (9), by which F is divided. "links" is the median of
+        :math:`|F|` on the links themselves, so that a typical link counts as ±1 again; 1 is the paper's equation as
+        printed.
+
+    Notes
+    -----
+    A link keeps about (1 − α)² of itself, 1/36 at α = 5/6, and pairs beside it get less than a hundredth. Equation (9)
+    is then nearly without effect: weights of neighbours change by a percent, and cannot-links lower nothing else. The
+    factor does not matter for the sign of F, which is why label propagation can ignore it.
 
     References
     ----------

@@ -49,6 +49,17 @@ class SRCP(PropagatingProblem):
     mu : float
         The cost of a unit of misfit to the links, relative to a unit of roughness; 0.2 in the paper. The smaller it is,
         the farther and the fainter links spread.
+    scale : "links" or float
+        The size of F that counts as certain in equation (9), by which F is divided. "links" is the median of
+        :math:`|F|` on the links themselves, so that a typical link counts as ±1 again; 1 is the paper's equation as
+        printed.
+
+    Notes
+    -----
+    By the spreading process a link keeps the share 1 − α = μ/(1+μ) of itself, 1/6 at μ = 0.2, and pairs beside it get
+    about a hundredth. Equation (9) is then nearly without effect: weights of neighbours change by a percent, and
+    cannot-links lower nothing else. The factor does not matter for the sign of F, which is why label propagation can
+    ignore it.
 
     References
     ----------

@@ -19,6 +19,7 @@ from ...certificates.certificate import Certificate
 from ...numerics.least_eigenvalue import sum_of_smallest
 from ...numerics.matrices import Congruence, Matrix, as_dense
 from ...numerics.rounding import (
+    UNIT,
     UPWARDS,
     Ball,
     dot,
@@ -44,6 +45,8 @@ LARGEST = 2e7
 INSIDE = 0.9
 # Columns are multiplied in pieces of this length, which makes rounding errors smaller.
 PIECE = 256
+# Up to this many products numbers are longer, where the machine has such.
+LONGER = 5e7
 
 
 def certify_linked_fantope(data: LinkedFantope, point: Mapping[str, Matrix], duals: Mapping[str, Any]) -> Certificate:
@@ -207,13 +210,16 @@ def _norm_of_change(x: np.ndarray, pairs: Pairs, rest: np.ndarray, moved: np.nda
 def _off(V: np.ndarray, w: np.ndarray) -> float:
     """Return a bound on the distance of V from orthonormal columns on the complement of w."""
     joined = np.column_stack([w, V])
-    gram = -np.eye(joined.shape[1])
+    kind: Any = float
+    if joined.size * joined.shape[1] <= LONGER and np.finfo(np.longdouble).eps < UNIT / 256:
+        kind = np.longdouble
+    gram = -np.eye(joined.shape[1], dtype=kind)
     for start in range(0, len(joined), PIECE):
-        piece = joined[start : start + PIECE]
+        piece = joined[start : start + PIECE].astype(kind)
         gram += piece.T @ piece
     # Sums of at most that many terms, and then of as many as there are pieces.
-    rounding = gamma(PIECE + len(joined) // PIECE + 8) * norm_above(joined) ** 2
-    return 3 * (norm_above(gram) + rounding)
+    terms = (PIECE + len(joined) // PIECE + 8) * float(np.finfo(kind).eps) / UNIT
+    return 3 * (norm_above(gram) + gamma(terms) * norm_above(joined) ** 2)
 
 
 def _value(

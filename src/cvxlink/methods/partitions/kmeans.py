@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
@@ -15,12 +16,13 @@ from ...engine.formulation import Learnt
 from ...engine.problem import Problem
 from ...errors import InvalidInput
 from ...model.about import About
-from ...numerics.arguments import as_instance
+from ...numerics.arguments import as_choice, as_instance, as_mapping
 from ...numerics.checks import as_count, as_points
 from ...numerics.matrices import Arrays, Congruence
 from ...programs.declared import SpecialProgram
 from ..shared.solvable import AlwaysSolvable
 from .cuts import Cuts
+from .kmeans_on_blocks import KMeansOnBlocks
 from .partition import Partition
 from .proof import certify_relaxation
 from .relaxation import Relaxation, cut_constraints, size_constraints
@@ -110,6 +112,20 @@ class KMeans(Problem):
             not_linear="its bound comes from the eigenvalues of all feasible matrices",
             refutes=AlwaysSolvable(bound="all feasible Z are between 0 and I"),
         )
+
+    @property
+    def equivalents(self) -> Mapping[str, KMeansOnBlocks]:
+        """The program on blocks of must-linked points."""
+        return {"blocks": KMeansOnBlocks(Relaxation(self.partition, self.cuts or Cuts()))}
+
+    prefers = "blocks"
+
+    def point_from(self, form: str, values: Mapping[str, Any], duals: Mapping[str, Any]) -> tuple[dict, dict]:
+        """Return Z and the multipliers of the declared constraints."""
+        on_blocks = self.equivalents[as_choice(form, "form", tuple(self.equivalents))]
+        Y = on_blocks.answer(values)["Y"]
+        multipliers = on_blocks.multipliers(dict(as_mapping(duals, "duals", "multipliers by name")))
+        return {"Z": Congruence(self.partition.T, (Y + Y.T) / 2)}, on_blocks.data.duals_of(multipliers)
 
     # ------------------------------------------------------------------ what is given
 

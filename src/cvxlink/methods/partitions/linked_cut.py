@@ -117,19 +117,23 @@ class LinkedCut(LinkedProblem):
 
     def objective(self, Z: cp.Variable, s: cp.Variable | None = None) -> cp.Minimize:  # type: ignore[override]
         """The normalised cut, and what broken links cost."""
+        self.require_variables(Z=Z, s=s)
         cost = terms.smoothness(Z, self.graph.laplacian(), r"\bar L")
         if self._must_is_soft and len(self.links.must):
             cost = cost + terms.smoothness(Z, self.must_laplacian, r"\bar L_{\mathcal{M}}")
-        if s is not None:
+        if self._pays_for_cannot:
             cost = cost + terms.stands_for(self.prices @ cp.abs(s), r"\sum_{\mathcal{C}} c_{ij} |@_{ij}|", s)
         return cp.Minimize(cost)
 
     def constraints(self, Z: cp.Variable, s: cp.Variable | None = None) -> dict[str, Any]:  # type: ignore[override]
         """A convex combination of projections of rank k that keeps w and the links."""
+        self.require_variables(Z=Z, s=s)
         constraints = {"keeps": terms.keeps_vector(Z, self.graph.trivial_cut, "w"), **terms.fantope(Z, self.n_clusters)}
         if not self._must_is_soft:
             constraints["must"] = terms.same_rows(Z, self.links, self.root_degrees)
-        if s is not None or not self._cannot_is_soft:
+        if not self._cannot_is_soft:
+            constraints["cannot"] = terms.cannot_links(Z, self.links)
+        elif self._pays_for_cannot:
             constraints["cannot"] = terms.cannot_links(Z, self.links, s)
         if self.nonnegative:
             constraints["nonnegative"] = terms.nonnegative(Z)

@@ -16,7 +16,7 @@ matrix with the entries :math:`d_i/d_a` (its columns are orthonormal), the matri
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -116,6 +116,10 @@ class Partition:
             return Congruence(as_dense(self.T.T @ self.C.T), self.C.M)
         product = self.T.T @ self.C @ self.T
         return sp.csr_array((product + product.T) / 2) if sp.issparse(product) else (product + product.T) / 2
+
+    def on_blocks(self) -> Partition:
+        """Return the same problem with every block as a point; sizes stay those of points."""
+        return replace(self, C=self.block_C, d=self.block_d, links=Links(self.order, cannot=self.apart))
 
     def value(self, labels: np.ndarray) -> float:
         """Return the value of a clustering of the points."""

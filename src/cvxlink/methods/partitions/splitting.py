@@ -225,25 +225,29 @@ class _Polyhedron:
         self.apart, self.b = blocks.apart, blocks.b
         self.low, self.high = blocks.partition.diagonal_bounds
         self.bounded = bool(self.low.any() or (self.high < 1).any())
-        self.touched = np.unique(blocks.A.indices)
         if len(self.b):
-            self.A = sp.csr_array(blocks.A[:, self.touched])
-            self.AT = sp.csr_array(self.A.T)
+            c = len(self.low)
+            touched = np.unique(blocks.A.indices)
+            row, column = np.divmod(touched, c)
+            # Entries above the diagonal stand for those below as well.
+            upper = row <= column
+            touched, row, column = touched[upper], row[upper], column[upper]
+            self.upper, self.lower = touched, column * c + row
+            half = sp.csr_array(blocks.A[:, touched])
+            self.A = sp.csr_array(half * np.where(row == column, 1.0, 2.0))
+            self.AT = sp.csr_array(half.T)
             # Steps of this length in each multiplier cannot overshoot.
             self.steps = np.maximum(np.asarray(abs(self.A @ self.AT).sum(axis=1)).ravel(), 1e-12)
-            c = len(self.low)
-            row, column = np.divmod(self.touched, c)
-            on_diagonal = row == column
-            self.least = np.where(on_diagonal, self.low[row], 0.0)
-            self.largest = np.where(on_diagonal, self.high[row], np.inf) if self.bounded else np.inf
-            self.largest = np.where(self.apart.ravel()[self.touched], 0.0, self.largest)
+            self.least = np.where(row == column, self.low[row], 0.0)
+            self.largest = np.where(row == column, self.high[row], np.inf) if self.bounded else np.inf
+            self.largest = np.where(self.apart.ravel()[touched], 0.0, self.largest)
 
     def __call__(self, V: np.ndarray, nu: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         if len(self.b):
-            flat = V.ravel()[self.touched]
+            flat = V.ravel()[self.upper]
             nu = self._improved(flat, nu)
             V = V.copy()
-            V.ravel()[self.touched] = flat - self.AT @ nu
+            V.ravel()[self.upper] = V.ravel()[self.lower] = flat - self.AT @ nu
         X = np.maximum(V, 0)
         X[self.apart] = 0
         if self.bounded:

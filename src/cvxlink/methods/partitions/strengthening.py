@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,15 +18,30 @@ from .splitting import Blocks, Found, State, solved
 
 # Cuts of each kind that are added in a round, per block.
 ADDED_PER_BLOCK = 20
-# Steps without cuts, and in each round with cuts.
+# Steps without cuts.
 FIRST_STEPS = 2000
-STEPS = 300
 # A program is solved well enough if its value and bound differ by this share of them, or by the other share of what is
 # left to the best known clustering.
 CLOSE = 1e-5
 SHARE = 0.02
-# No further round is worth its time if one closes less than this share of the gap to the best known clustering.
-LEAST_GAIN = 0.02
+
+
+class Effort(NamedTuple):
+    """How much work goes into cuts.
+
+    Attributes
+    ----------
+    rounds : int
+        The largest number of rounds after the first solve.
+    steps : int
+        Steps of the algorithm in each of them.
+    least_gain : float
+        No further round is worth its time if one closes less than this share of the gap to the best known clustering.
+    """
+
+    rounds: int = 20
+    steps: int = 300
+    least_gain: float = 0.05
 
 
 @dataclass(frozen=True)
@@ -84,7 +99,7 @@ def strengthened(
     partition: Partition,
     cuts: Cuts | None = None,
     state: State | None = None,
-    rounds: int = 20,
+    effort: Effort | None = None,
     best_known: Callable[[np.ndarray], float] | None = None,
     gap: float = 1e-4,
     deadline: float = np.inf,
@@ -98,8 +113,7 @@ def strengthened(
     partition : Partition
     cuts, state : Cuts, State, optional
         Where to start: those of a similar program.
-    rounds : int
-        The largest number of rounds after the first solve.
+    effort : Effort, optional
     best_known : function, optional
         Given the matrix on blocks of the last round, returns the value of the best clustering known by then. The rounds
         end when the bound is within the gap of it, or when they no longer pay.
@@ -112,13 +126,13 @@ def strengthened(
     upper : float
         The value of the best clustering known before.
     """
-    began = perf_counter()
+    began, effort = perf_counter(), Effort() if effort is None else effort
     history: list[Round] = []
     cuts = Cuts() if cuts is None else cuts
     first: float | None = None
     best: Found | None = None
     best_cuts = cuts
-    for number in range(rounds + 1):
+    for number in range(effort.rounds + 1):
         blocks = Blocks(partition, cuts)
         target = upper - gap * abs(upper)
 
@@ -127,7 +141,7 @@ def strengthened(
             close = abs(value - bound) <= max(CLOSE * abs(value), SHARE * left) and residual <= 1e-3
             return bound >= target or close or perf_counter() > deadline
 
-        found = solved(blocks, state, STEPS if len(cuts) else FIRST_STEPS, enough)
+        found = solved(blocks, state, effort.steps if len(cuts) else FIRST_STEPS, enough)
         if best is None or found.bound > best.bound:
             best, best_cuts = found, cuts
         gained = np.inf if not history else best.bound - history[-1].bound
@@ -139,14 +153,14 @@ def strengthened(
         if report is not None:
             report(best.bound)
         history.append(Round(number, *counts, best.bound, closed, found.steps, perf_counter() - began))
-        if perf_counter() > deadline or _is_enough(best.bound, upper, gained, gap):
+        if perf_counter() > deadline or _is_enough(best.bound, upper, gained, gap, effort.least_gain):
             break
         active = found.state.nu > 0
         kept = cuts.where(active)
         new = separated(partition, found.Y, ADDED_PER_BLOCK * partition.order).without(kept.keys())
         if not len(new):
             break
-        if number == rounds:
+        if number == effort.rounds:
             break
         cuts, nu = kept.with_new(new, found.state.nu[active])
         state = replace(found.state, nu=nu)
@@ -155,12 +169,12 @@ def strengthened(
     return Strengthened(best_cuts, last, cuts, tuple(history))
 
 
-def _is_enough(bound: float, upper: float, gained: float, gap: float) -> bool:
+def _is_enough(bound: float, upper: float, gained: float, gap: float, least_gain: float) -> bool:
     """Whether the bound is as good as is asked for, or the last round gained too little to go on."""
     if not np.isfinite(upper):
         return gained < CLOSE * abs(bound)
     left = upper - bound
-    return left <= gap * abs(upper) or gained < LEAST_GAIN * left
+    return left <= gap * abs(upper) or gained < least_gain * left
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,7 +210,7 @@ def strengthening_of(problem: Any, rounds: int, time_limit: float | None) -> Str
     rounds = as_count(rounds, "rounds", 0, 1000)
     limit = np.inf if time_limit is None else as_positive(time_limit, "time_limit")
     with threads_for(problem.partition.order):
-        found = strengthened(problem.partition, problem.cuts, rounds=rounds, deadline=perf_counter() + limit)
+        found = strengthened(problem.partition, problem.cuts, effort=Effort(rounds), deadline=perf_counter() + limit)
         bound, _ = proven_bound(problem.partition, found.cuts, *found.found.multipliers)
     kept = found.found.multipliers.cuts > 0
     return Strengthening(problem.changed(cuts=found.cuts.where(kept)), bound.lower, found.history)
