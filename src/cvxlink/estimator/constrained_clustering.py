@@ -330,6 +330,8 @@ class ConstrainedClustering(ClusterMixin, OptionsAsParameters):
     def _task(self, X: Any, y: Any, must_link: Any, cannot_link: Any, links: Any) -> Task:
         n = X.shape[0]
         known = Supervision.given(n, y, must_link, cannot_link, links)
+        if self.affinity != "precomputed":
+            warn_of_scales(X)
         if is_auto(self.method):
             return self._task_by_choice(X, known)
         chosen, options = method(self.method), self.options_by_name
@@ -355,8 +357,6 @@ class ConstrainedClustering(ClusterMixin, OptionsAsParameters):
         asked = self.n_clusters
         k = known.n_clusters(all_links) if asked is None else as_count(asked, "n_clusters", 1, n)
         graph, labels = self._graph(X), known.labels_for(chosen, k)
-        if self.affinity != "precomputed":
-            warn_of_scales(X)
         with argument_names(dict.fromkeys(options, "method_options")):
             problem = chosen.make(graph, all_links, labels, k, **options)
         found = getattr(problem, "n_clusters", k)

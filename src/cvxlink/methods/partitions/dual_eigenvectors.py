@@ -17,7 +17,7 @@ DENSE = 1200
 # Above this share of nonzero entries products with a dense matrix are faster.
 DENSE_IS_FASTER = 0.05
 # Residuals of the wanted eigenvectors, relative to the norm, at which the filter stops; the most products for them.
-FILTERED = 1e-5
+FILTERED = 1e-6
 MOST_PRODUCTS = 400
 # Columns that are filtered beside the wanted ones, and the largest growth of a component, as a power of e.
 BESIDE = 4

@@ -43,8 +43,8 @@ BELOW = 0.99
 LARGEST = 2e7
 # Changes of a larger norm are not made.
 INSIDE = 0.9
-# Columns are multiplied in pieces of this length, which makes rounding errors smaller.
-PIECE = 256
+# Columns are multiplied in pieces of this length or more, which makes rounding errors smaller.
+PIECE = 32
 # Up to this many products numbers are longer, where the machine has such.
 LONGER = 5e7
 
@@ -214,12 +214,16 @@ def _off(V: np.ndarray, w: np.ndarray) -> float:
     if joined.size * joined.shape[1] <= LONGER and np.finfo(np.longdouble).eps < UNIT / 256:
         kind = np.longdouble
     gram = -np.eye(joined.shape[1], dtype=kind)
-    for start in range(0, len(joined), PIECE):
-        piece = joined[start : start + PIECE].astype(kind)
-        gram += piece.T @ piece
-    # Sums of at most that many terms, and then of as many as there are pieces.
-    terms = (PIECE + len(joined) // PIECE + 8) * float(np.finfo(kind).eps) / UNIT
-    return 3 * (norm_above(gram) + gamma(terms) * norm_above(joined) ** 2)
+    # Sums of sums of sums: each has at most so many terms.
+    terms = max(PIECE, int(np.ceil(len(joined) ** (1 / 3))))
+    for start in range(0, len(joined), terms**2):
+        part = np.zeros_like(gram)
+        for begin in range(start, min(start + terms**2, len(joined)), terms):
+            piece = joined[begin : min(begin + terms, start + terms**2)].astype(kind)
+            part += piece.T @ piece
+        gram += part
+    rounding = gamma((3 * terms + 8) * float(np.finfo(kind).eps) / UNIT)
+    return 3 * (norm_above(gram) + rounding * norm_above(joined) ** 2)
 
 
 def _value(

@@ -25,8 +25,9 @@ from .linked_fantope import LinkedFantope
 SHARE = 0.03
 LEAST = 1e-9
 MOST_ROUNDS, PATIENCE = 200, 30
-# More eigenvectors than the dual needs are computed, as later ones may need them.
-EXTRA = 4
+# More eigenvectors than the dual needs are computed, as later ones may need them: these, and some for the root of the
+# number of links.
+EXTRA, PER_LINKS = 4, 0.5
 # The first μ, relative to the norm of the cost, how fast it falls at most, and where it ends.
 FIRST = 0.01
 FALL = 0.1
@@ -140,7 +141,7 @@ class _Bundle:
     def attempt(self) -> Attempt:
         """Return the best point after all rounds."""
         data, iteration, mu = self.data, self.iteration, FIRST * self.size
-        count = min(self.k + EXTRA, data.partition.order - 1)
+        count = min(self.k + EXTRA + int(PER_LINKS * np.sqrt(len(self.a))), data.partition.order - 1)
         eigenvalues, V = self.eigenvectors.smallest(self.z, count)
         theta, columns = float(eigenvalues[self.k - 1]), _Columns(self.eigenvectors.C, V)
         while True:
