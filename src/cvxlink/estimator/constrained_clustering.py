@@ -148,14 +148,14 @@ class ConstrainedClustering(ClusterMixin, OptionsAsParameters):
     links that contradict one another, or that so many clusters cannot     LinkedCut with soft links
     keep
     links that look wrong: they do not help to predict one another         LinkedCut with soft links
-    other links, on a graph with components that no link reaches           LinkedCut
     other links, on a graph with points that have no neighbours            KP
+    fewer than five other links, or components of the graph without links  LinkedCut
     all other links                                                        KPCut
     =====================================================================  =========================
 
     Links help to predict one another if clusters learnt from two thirds of them keep more of the others than clusters
-    of the graph alone do. That is tried from 30 links on, at up to 20 000 points, and only if the clusters of the graph
-    break more than a fifth of the links.
+    of the graph alone do. That is tried from 100 links on, at up to 20 000 points, and only if the clusters of the
+    graph break more than a fifth of the links.
 
     Other methods need links or labels. Without any, the points are clustered by their graph alone (NCuts), with a
     warning.
