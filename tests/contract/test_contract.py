@@ -68,6 +68,8 @@ CASES = {
     "SL": Case(lambda g, links, K, y: cl.SL(g, links), "affinity"),
     "NCuts": Case(lambda g, links, K, y: cl.NCuts(g, 2), "kernel"),
     "LinkedCut": Case(lambda g, links, K, y: cl.LinkedCut(g, links, 3), None),
+    # With must-links K has no interior; KP is reduced first, and solvers get this program as it is declared.
+    "KPCut": Case(lambda g, links, K, y: cl.KPCut(g, cl.Links(9, cannot=links.cannot), 3), None),
     "LinkedCut, soft": Case(lambda g, links, K, y: cl.LinkedCut(g, links, 3, must_weight=2.0, cannot_weight=0.5), None),
     "SSKK": Case(lambda g, links, K, y: cl.SSKK(g, links), of_values("X")),
     "CSC": Case(lambda g, links, K, y: cl.CSC(g, links), of_values("f")),

@@ -70,6 +70,7 @@ CASES = {
     "SL": Case(lambda g: cl.SL(g.graph, g.links), 0, "affinity"),
     "NCuts": Case(lambda g: cl.NCuts(g.graph, 2), 0, "kernel"),
     "LinkedCut": Case(lambda g: cl.LinkedCut(g.graph, g.links, 2), 0),
+    "KPCut": Case(lambda g: cl.KPCut(g.graph, g.links, 2), 0),
     "LinkedCut, soft": Case(lambda g: cl.LinkedCut(g.graph, g.links, 2, must_weight=1.0, cannot_weight=0.5), 0),
     "SSKK": Case(lambda g: cl.SSKK(g.graph, g.links, penalty=0.5 * g.unit), 0),
     "CSC": Case(lambda g: cl.CSC(g.graph, g.links), 0),

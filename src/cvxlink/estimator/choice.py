@@ -6,8 +6,8 @@ what is given                                                                wha
 no links and no labels                                                       NCuts
 links that contradict one another, or that so many clusters cannot keep      LinkedCut with soft links
 links that look wrong: they do not help to predict one another               LinkedCut with soft links
-other links, on a graph with components that no link reaches                 LinkedCut
 other links, on a graph with points that have no neighbours                  KP
+fewer than five other links, or components of the graph without links        LinkedCut
 all other links                                                              KPCut
 ===========================================================================  =========================
 
@@ -26,6 +26,8 @@ from ..data.graph import Graph
 from ..data.links import Links
 from .doubts import why_doubtful
 
+# So few links leave the clusters of the graph nearly as they are, and a kernel learnt from them knows too little.
+FEW = 5
 # A must-link pulls a third as strongly as all edges of a typical point; a cannot-link pushes a tenth as strongly.
 SOFT = {"must_weight": 0.3, "cannot_weight": 0.1}
 
@@ -50,16 +52,19 @@ def choose(links: Links, n_clusters: int, graph: Graph) -> Choice:
     trouble = _why_not_enforced(links, n_clusters)
     if trouble:
         return softly(trouble)
-    if len(np.unique(graph.components[links.linked])) < graph.n_components:
-        return Choice("LinkedCut", "the graph has components without links, to which KP does not lead")
     if (graph.degrees == 0).any():
         return Choice("KP", "some points have no neighbours, so they have no weight in a cut")
+    if len(np.unique(graph.components[links.linked])) < graph.n_components:
+        return Choice("LinkedCut", "the graph has components without links, to which KP does not lead")
+    if len(links) < FEW:
+        return Choice("LinkedCut", f"{_counted(links)}, fewer than {FEW}: the graph decides")
     trouble = why_doubtful(graph, links, n_clusters)
     if trouble:
         return softly(trouble)
-    count = "1 link" if len(links) == 1 else f"{len(links)} links"
     share = n_clusters / (n_clusters + len(links))
-    return Choice("KPCut", f"{count} and {n_clusters} clusters: the graph weighs {share:.0%}, the links the rest")
+    return Choice(
+        "KPCut", f"{_counted(links)} and {n_clusters} clusters: the graph weighs {share:.0%}, the links the rest"
+    )
 
 
 def softly(reason: str) -> Choice:
@@ -76,3 +81,7 @@ def _why_not_enforced(links: Links, n_clusters: int) -> str:
     if links.least_clusters() > n_clusters:
         return f"the cannot-links need {links.least_clusters()} clusters, more than {n_clusters}"
     return ""
+
+
+def _counted(links: Links) -> str:
+    return "1 link" if len(links) == 1 else f"{len(links)} links"

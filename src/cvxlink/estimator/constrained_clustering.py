@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import ClusterMixin
 from sklearn.utils import check_array
 from sklearn.utils.metaestimators import available_if
@@ -148,14 +149,14 @@ class ConstrainedClustering(ClusterMixin, OptionsAsParameters):
     links that contradict one another, or that so many clusters cannot     LinkedCut with soft links
     keep
     links that look wrong: they do not help to predict one another         LinkedCut with soft links
-    other links, on a graph with components that no link reaches           LinkedCut
     other links, on a graph with points that have no neighbours            KP
+    fewer than five other links, or components of the graph without links  LinkedCut
     all other links                                                        KPCut
     =====================================================================  =========================
 
     Links help to predict one another if clusters learnt from two thirds of them keep more of the others than clusters
-    of the graph alone do. That is tried from 30 links on, at up to 20 000 points, and only if the clusters of the graph
-    break more than a fifth of the links.
+    of the graph alone do. That is tried from 100 links on, at up to 20 000 points, and only if the clusters of the
+    graph break more than a fifth of the links.
 
     Other methods need links or labels. Without any, the points are clustered by their graph alone (NCuts), with a
     warning.
@@ -333,7 +334,7 @@ class ConstrainedClustering(ClusterMixin, OptionsAsParameters):
     def _task(self, X: Any, y: Any, must_link: Any, cannot_link: Any, links: Any) -> Task:
         n = X.shape[0]
         known = Supervision.given(n, y, must_link, cannot_link, links)
-        if self.affinity != "precomputed":
+        if self.affinity != "precomputed" and not issparse(X):
             warn_of_scales(X)
         if is_auto(self.method):
             return self._task_by_choice(X, known)

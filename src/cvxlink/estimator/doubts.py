@@ -14,8 +14,8 @@ from ..methods.kernels.kp import KP
 
 # If the graph alone breaks at most this share of the links, they agree with it and are not doubted.
 BROKEN = 0.2
-# Fewer links say too little about one another.
-FEWEST = 30
+# Of fewer links, too few of each kind are set aside: right ones would be doubted by chance.
+FEWEST = 100
 # How many times some links are set aside, and predicted from the others.
 FOLDS = 3
 # With more points, it would take minutes.
