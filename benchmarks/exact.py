@@ -195,6 +195,14 @@ it is at least that. One that would need more memory than there is has no time.
 {chr(10).join(sections)}"""
 
 
+def command(arguments: argparse.Namespace) -> str:
+    """The command that makes the page."""
+    some = f" --sets {' '.join(arguments.sets)}" if arguments.sets else ""
+    some += f" --instances {arguments.instances}" if arguments.instances else ""
+    root = f" --root --baseline-limit {arguments.baseline_limit:g}" if arguments.root else ""
+    return f"python benchmarks/exact.py{some} --limit {arguments.limit:g} --jobs {arguments.jobs}{root}"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sets", nargs="+", help="some of the data sets")
@@ -223,8 +231,7 @@ def main() -> None:
         arguments.save,
         f"""# The best clustering of k-means with links, proven
 
-Made by `python benchmarks/exact.py{" --root" if arguments.root else ""} --limit {arguments.limit:g} --jobs
-{arguments.jobs}` on {os.cpu_count()} cores, Python {platform.python_version()}, {versions}.
+Made by `{command(arguments)}` on {os.cpu_count()} cores, Python {platform.python_version()}, {versions}.
 
 Instances of Piccialli, Russo Russo & Sudoso (2022), An exact algorithm for semi-supervised minimum sum-of-squares
 clustering. Each is proven to a relative gap of {GAP:g} between the value of a clustering that keeps all links,
