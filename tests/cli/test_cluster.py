@@ -367,12 +367,11 @@ def test_remedies_speak_of_options_too():
 
 
 def test_arguments_become_options_that_exist():
-    known = {opt for name in ("cluster", "solve") for opt in options_of(name)}
+    known = {opt for name in ("cluster", "solve", "optimal") for opt in options_of(name)}
     assert {word for words in OPTIONS.values() for word in re.findall(r"--[a-z-]+", words)} <= known
-    taken = (
-        inspect.signature(ConstrainedClustering).parameters | inspect.signature(ConstrainedClustering.fit).parameters
-    )
-    assert {*OPTIONS} - {"n_classes", "memory_limit"} <= {*taken}
+    callables = (ConstrainedClustering, ConstrainedClustering.fit, cl.KMeans, cl.optimal_clustering)
+    taken = {name for one in callables for name in inspect.signature(one).parameters}
+    assert {*OPTIONS} - {"n_classes", "memory_limit"} <= taken
     for argument, option in OPTIONS.items():
         assert sentence(cl.InvalidInput.about(argument, "must be less")) == f"{option} must be less"
         assert sentence(cl.LinkWarning.asking_for("too few", argument)) == f"too few; give {option}"
