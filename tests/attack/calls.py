@@ -56,6 +56,8 @@ ALSO_CALLED = {
     "L": ("graph",),
     "M": ("K",),
     "X": ("K", "points"),
+    "Z": ("K", "X"),
+    "s": ("slack",),
     "f": ("F",),
     "problem": ("values",),
     "values": ("mu",),

@@ -70,7 +70,22 @@ NASTY = (
         "[bold]",
     ),
 )
-METHODS = ("pcp", "kp", "ccsr", "srcp", "e2cp", "minkl", "csc", "sl", "sskk", "ncuts", "improvedorder", "gaussianfield")
+METHODS = (
+    "pcp",
+    "kp",
+    "ccsr",
+    "srcp",
+    "e2cp",
+    "minkl",
+    "csc",
+    "sl",
+    "sskk",
+    "ncuts",
+    "improvedorder",
+    "gaussianfield",
+    "linkedcut",
+    "kmeans",
+)
 SANE = {
     "--clusters": ("1", "2", "3"),
     "--method": METHODS,
@@ -90,6 +105,15 @@ SANE = {
     "--label-column": ("known",),
     "--truth-column": ("known",),
 }
+# What ``cvxlink optimal`` has instead of some of them.
+SANE_OF_SEARCHES = {
+    **{name: SANE[name] for name in ("--neighbors", "--sigma", "--symmetrize", "--time-limit", "--seed", "--columns")},
+    "--clusters": ("1", "2", "3"),
+    "--gap": ("1e-4", "0.1"),
+    "--jobs": ("1",),
+    "--size-min": ("1", "2", "4"),
+    "--size-max": ("2", "4", "8"),
+}
 FLAGS = ("--json", "--one-based", "--no-header", "--header", "--no-standardize", "--standardize")
 INSTANCES = ("path_ends_apart", "triangle_one_apart", "nothing_of_that_name")
 
@@ -97,7 +121,9 @@ INSTANCES = ("path_ends_apart", "triangle_one_apart", "nothing_of_that_name")
 def attack(rng: np.random.Generator, folder: Path) -> list[Finding]:
     """Play one command line."""
     _write_files(rng, folder)
-    line = pick(rng, (_cluster, _cluster, _cluster, _explain, _explain, _problems, _bring_back, _others))(rng, folder)
+    line = pick(rng, (_cluster, _cluster, _explain, _explain, _optimal, _optimal, _problems, _bring_back, _others))(
+        rng, folder
+    )
     before = _fingerprints(folder)
     world = pick(rng, tuple(WORLDS.items())) if coin(rng, IN_PROCESSES) else None
     note(f"{line.words}\nin {world[0] if world else 'this process'}; wrong on purpose: {line.wrong}")
@@ -165,13 +191,18 @@ def _cluster(rng: np.random.Generator, folder: Path, command: str = "cluster") -
     if coin(rng, 0.8) and "--id-column" not in words:
         words += pick(rng, (["--links", str(folder / "links.csv")], ["--cannot", str(folder / "pairs.csv")]))
     line = Line(words)
-    for option in rng.choice(list(SANE)[: 9 if command == "explain" else 12], int(rng.integers(0, 4)), replace=False):
-        words += [str(option), pick(rng, SANE[str(option)])]
+    sane = SANE_OF_SEARCHES if command == "optimal" else SANE
+    few = {"explain": 9, "cluster": 12, "optimal": len(sane)}[command]
+    for option in rng.choice(list(sane)[:few], int(rng.integers(0, 4)), replace=False):
+        words += [str(option), pick(rng, sane[str(option)])]
     words += [flag for flag in FLAGS if coin(rng, 0.08)]
-    if command == "cluster" and coin(rng, 0.4):
+    if command == "optimal":
+        words += ["--clusters", "2"] * ("--clusters" not in words) + ["--cut"] * coin(rng, 0.3)
+        words += ["--file", str(folder / "new.json")] * coin(rng, 0.2)
+    if command != "explain" and coin(rng, 0.4):
         line.out = folder / pick(rng, ("old.csv", "new.csv"))
         words += ["--out", str(line.out)]
-    if command == "cluster" and coin(rng, 0.03):
+    if command != "explain" and coin(rng, 0.03):
         words += ["--plot", str(folder / "new.png")]
     if coin(rng, 0.6):
         _spoil(rng, folder, line)
@@ -180,6 +211,10 @@ def _cluster(rng: np.random.Generator, folder: Path, command: str = "cluster") -
 
 def _explain(rng: np.random.Generator, folder: Path) -> Line:
     return _cluster(rng, folder, "explain")
+
+
+def _optimal(rng: np.random.Generator, folder: Path) -> Line:
+    return _cluster(rng, folder, "optimal")
 
 
 def _spoil(rng: np.random.Generator, folder: Path, line: Line) -> None:
@@ -193,8 +228,9 @@ def _spoil(rng: np.random.Generator, folder: Path, line: Line) -> None:
         line.words[1] = pick(rng, NASTY)
         line.wrong, line.stdin = (line.words[1],), b"1,2\n3,4\n"
     else:
-        options = [*SANE, "--links", "--must", "--cannot"]
-        options += ["--out", "--plot"] if line.words[0] == "cluster" else []
+        options = [*(SANE_OF_SEARCHES if line.words[0] == "optimal" else SANE), "--links", "--must", "--cannot"]
+        options += ["--out", "--plot"] if line.words[0] != "explain" else []
+        options += ["--file"] if line.words[0] == "optimal" else []
         option, value = pick(rng, options), pick(rng, NASTY)
         if option == "--option" and coin(rng):
             value = f"{pick(rng, ('mu', 'order', 'normalized', 'fraction'))}={value}"
@@ -235,6 +271,7 @@ def _bring_back(rng: np.random.Generator, folder: Path) -> Line:
 def _others(rng: np.random.Generator, folder: Path) -> Line:
     lines = (["methods"], ["methods", "--json"], ["solvers", "--no-check"], ["solvers", "--no-check", "--json"])
     lines += (["version"], ["--version"], ["--help"], ["cluster", "--help"], [], ["problems"], ["nothing"], ["cluster"])
+    lines += (["optimal", "--help"], ["optimal"])
     words = list(pick(rng, lines))
     return Line(words + ([pick(rng, NASTY)] if coin(rng, 0.4) else []))
 
@@ -254,7 +291,7 @@ def _judged(line: Line, ended: Ended, folder: Path, before: dict[str, str]):
     if ended.code not in CODES:
         yield RAW_ERROR, f"exit code {ended.code}: {said[-200:]}"
     hidden = {c for c in ended.stdout.decode(errors="replace") + said if _is_control(c)}
-    if hidden and not (line.words and line.words[0] == "cluster" and ended.code in (0, 4)):
+    if hidden and not (line.words and line.words[0] in ("cluster", "optimal") and ended.code in (0, 4)):
         yield UNCLEAR, f"control characters reach the terminal: {sorted(hidden)!r}"
     if ended.code in (1, 2) and ended.output_is_seen and line.words and line.words[0] != "problems":
         yield from _about_message(line, said)

@@ -88,6 +88,18 @@ class Small:
         return self.new_cvxpy_problem()
 
     @cached_property
+    def kmeans(self) -> cl.KMeans:
+        return cl.KMeans(self.X, self.links, 2)
+
+    @cached_property
+    def optimal(self) -> cl.OptimalClustering:
+        return cl.optimal_clustering(self.kmeans)
+
+    @cached_property
+    def cuts(self) -> cl.Cuts:
+        return cl.Cuts(pairs=[(0, 2)], triangles=[(0, 2, 3)])
+
+    @cached_property
     def srcp_path(self) -> Any:
         return cl.SRCP(self.graph, self.links).path("mu", [0.1, 0.2])
 
@@ -145,6 +157,8 @@ VALUES: dict[str, Callable[[], Any]] = {
     "confidence": lambda: 1.0,
     "content": lambda: {},
     "count": lambda: 2,
+    "cuts": lambda: SMALL.cuts,
+    "d": lambda: np.ones(8),
     "curve": lambda: {"KP": [(10, np.array([0.5, 0.6]))]},
     "curves": lambda: {"KP": [(10, np.array([0.5, 0.6]))]},
     "data": lambda: SMALL.sdp,
@@ -159,6 +173,7 @@ VALUES: dict[str, Callable[[], Any]] = {
     "gap": lambda: 0.1,
     "graph": lambda: SMALL.graph,
     "groups": lambda: {"cap": lambda K: cp.trace(K) <= 8},
+    "history": lambda: SMALL.optimal.history,
     "holds": lambda: True,
     "i": lambda: 0,
     "inside": lambda: SMALL.sdp.b,
@@ -166,6 +181,7 @@ VALUES: dict[str, Callable[[], Any]] = {
     "inverse": lambda: SMALL.identity,
     "j": lambda: [1, 2],
     "k": lambda: 2,
+    "kept": lambda: np.ones(2, dtype=bool),
     "kernel": lambda: SMALL.kernel,
     "key": lambda: "hu2010",
     "known": lambda: [0, 4],
@@ -176,6 +192,7 @@ VALUES: dict[str, Callable[[], Any]] = {
     "must": lambda: [(0, 1)],
     "must_link": lambda: [(0, 1)],
     "n": lambda: 8,
+    "new": lambda: SMALL.cuts,
     "n_clusters": lambda: 2,
     "n_init": lambda: 2,
     "n_labels": lambda: 4,
@@ -198,6 +215,8 @@ VALUES: dict[str, Callable[[], Any]] = {
     "reference": lambda: cl.instances.load("path_ends_apart").reference,
     "repeats": lambda: 1,
     "route": lambda: SMALL.problem.routes[0],
+    "result": lambda: SMALL.optimal,
+    "rounds": lambda: 2,
     "rows": lambda: SMALL.sdp.rows,
     "score": lambda: "nmi",
     "scores": lambda: np.ones((8, 2)),
@@ -210,6 +229,7 @@ VALUES: dict[str, Callable[[], Any]] = {
     "step": lambda: 1,
     "table": lambda: {"i": [0], "j": [1], "kind": ["must"]},
     "targets": lambda: np.ones(2),
+    "tree": lambda: SMALL.optimal.tree,
     "term": lambda: cp.trace(SMALL.K),
     "tex": lambda: r"\operatorname{tr} @",
     "time_limit": lambda: 10.0,
@@ -296,10 +316,20 @@ particular(n_links=lambda: 2, n_subsets=lambda: 2)("LinkedGraphProblem.solve_res
 particular(affinity=lambda: "knn")("ConstrainedClustering")
 
 
+particular(problem=lambda: SMALL.kmeans)("optimal_clustering")
+particular(Z=lambda: SMALL.K)("terms.keeps_vector", "terms.same_rows", "terms.nonnegative")
+particular(values=lambda: np.zeros(2), new=lambda: SMALL.cuts)("Cuts.with_new")
+particular(known=lambda: set())("Cuts.without")
+particular(blocks=lambda: np.arange(8), bound=lambda: 8.0)("Cuts.rows")
+particular(other=lambda: SMALL.cuts)("Cuts.__add__")
+
+
 # ---------------------------------------------------------------------- objects that have to be obtained, not made
 
 # By the name of the class; all other classes are made by calling them.
 EXAMPLES: dict[str, Callable[[], Any]] = {
+    "Cuts": lambda: SMALL.cuts,
+    "OptimalClustering": lambda: SMALL.optimal,
     "Certificate": lambda: SMALL.solution.certificate,
     "Diagnosis": lambda: SMALL.problem.why_infeasible(),
     "Graph": lambda: SMALL.graph,

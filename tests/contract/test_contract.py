@@ -77,6 +77,8 @@ CASES = {
     "CSC, soft": Case(lambda g, links, K, y: cl.CSC(g, K - 0.3, fraction=0.9), of_values("f")),
     "CSC, leaning": Case(lambda g, links, K, y: cl.CSC(g, links, orthogonal=False), of_values("f")),
     "CSCGFHF": Case(lambda g, links, K, y: cl.CSCGFHF(g, y), of_values("f")),
+    "KMeans": Case(lambda g, links, K, y: cl.KMeans(g.points / 4, links, 3), None),
+    "KMeans, sizes": Case(lambda g, links, K, y: cl.KMeans(g.points / 4, links, 3, size_min=2, size_max=4), None),
     "a stranger's, with a fast path": Case(lambda g, links, K, y: Ironed(g, links), "propagated"),
 }
 # Second-order cones become semidefinite ones for SDPA, and CVXOPT stops at 1e-8 of the value.

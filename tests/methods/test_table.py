@@ -106,5 +106,5 @@ def test_one_that_needs_more_is_listed_and_says_what_it_needs(small_iris):
 
 def test_names_in_capitals_or_not_and_names_that_are_none():
     assert method("kp").formulation is cl.KP and method(cl.KP).name == "KP"
-    with pytest.raises(cl.InvalidInput, match="there is no method 'kmeans'; there are PCP, KP"):
-        method("kmeans")
+    with pytest.raises(cl.InvalidInput, match="there is no method 'kmedoids'; there are PCP, KP"):
+        method("kmedoids")

@@ -399,6 +399,7 @@ def test_pictures_that_cannot_be_saved_say_why(small_iris, tmp_path):
 
 def calls(X, y, solved):
     links = solved.problem.links
+    found = cl.optimal_clustering(cl.KMeans(X, links, 3))
     return {
         "plot_clusters": (X, y),
         "plot_links": (X, links),
@@ -410,6 +411,8 @@ def calls(X, y, solved):
         "plot_scores": ({"KP": [(1, 0.5)]},),
         "plot_duals": (solved,),
         "plot_path": (cl.SRCP(solved.problem.graph, solved.problem.links).path("mu", [0.1, 0.2]),),
+        "plot_tree": (found,),
+        "plot_rounds": (found,),
     }
 
 

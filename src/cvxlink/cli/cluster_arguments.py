@@ -13,7 +13,7 @@ from .terminal import Stages, errors_in_one_sentence, exit_code_of, print_exactl
 
 if TYPE_CHECKING:
     from ..data.files.points import Roles
-    from .cluster import DataChoices
+    from .reading import DataChoices
 
 
 class Symmetrize(StrEnum):
@@ -28,10 +28,10 @@ def _one_option(text: str) -> tuple[str, Any]:
     name, equals, value = text.partition("=")
     if not (equals and name.strip() and value.strip()):
         raise typer.BadParameter(f"{text!r} is not of the form name=value, such as mu=0.2")
-    return name.strip(), _value(value.strip())
+    return name.strip(), plain_value(value.strip())
 
 
-def _value(text: str) -> Any:
+def plain_value(text: str) -> Any:
     """Return the number, True or False that a word stands for, or the word itself."""
     if text.lower() in ("true", "false"):
         return text.lower() == "true"
@@ -186,8 +186,8 @@ def cluster(
     The labels are written as CSV with the columns point and cluster, and label if labels were given. Columns of the
     data are given by name, or by number counted from 1.
     """
-    roles = _roles(label_column, truth_column, id_column, columns, ignore_column)
-    asked = _data_choices(data, links, must, cannot, one_based, roles, header, standardize)
+    roles = roles_of(label_column, truth_column, id_column, columns, ignore_column)
+    asked = data_choices(data, links, must, cannot, one_based, roles, header, standardize)
     options = _method_options(option)
     out = None if out == Path(STANDARD_OUTPUT) else out
     with errors_in_one_sentence():
@@ -196,7 +196,7 @@ def cluster(
         from .report import as_json as everything
         from .report import summary
 
-        graph = neighbors, _value(sigma), symmetrize.value
+        graph = neighbors, plain_value(sigma), symmetrize.value
         how = MethodChoices(clusters, method, options, *graph, solver, form, route, accuracy, time_limit, seed)
         with Stages() as stages:
             outcome = run(asked, how, out, plot, stages)
@@ -235,15 +235,15 @@ def explain(
     as_json: AsJson = False,
 ) -> None:
     """Print the program that `cvxlink cluster` would solve, and the plan for it; nothing is solved."""
-    roles = _roles(label_column, truth_column, id_column, columns, ignore_column)
-    asked = _data_choices(data, links, must, cannot, one_based, roles, header, standardize)
+    roles = roles_of(label_column, truth_column, id_column, columns, ignore_column)
+    asked = data_choices(data, links, must, cannot, one_based, roles, header, standardize)
     options = _method_options(option)
     with errors_in_one_sentence():
         from .cluster import MethodChoices
         from .cluster import explain as run
         from .report import plan_as_json, summary_of_plan
 
-        graph = neighbors, _value(sigma), symmetrize.value
+        graph = neighbors, plain_value(sigma), symmetrize.value
         how = MethodChoices(clusters, method, options, *graph, solver, form, route)
         with Stages() as stages:
             explanation = run(asked, how, stages)
@@ -253,16 +253,17 @@ def explain(
             say(summary_of_plan(explanation), to_errors=False)
 
 
-def _roles(
+def roles_of(
     labels: str | None, truth: str | None, names: str | None, features: str | None, ignored: list[str] | None
 ) -> Roles:
+    """Return what each column is for."""
     from ..data.files.points import Roles
 
     unused = tuple(name for text in ignored or () for name in _column_names(text))
     return Roles(labels, truth, names, None if features is None else _column_names(features), unused)
 
 
-def _data_choices(
+def data_choices(
     source: str,
     links: Path | None,
     must: Path | None,
@@ -272,7 +273,8 @@ def _data_choices(
     header: bool | None,
     standardize: bool,
 ) -> DataChoices:
-    from .cluster import DataChoices
+    """Return where the points and links are; what it needs is loaded only now."""
+    from .reading import DataChoices
 
     return DataChoices(source, roles, header, standardize, links, must, cannot, one_based)
 

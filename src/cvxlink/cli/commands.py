@@ -10,7 +10,7 @@ import typer
 
 from .. import __version__
 from ..errors import CvxlinkError, visible
-from . import cluster_arguments
+from . import cluster_arguments, optimal_arguments
 from .doors import Doors
 from .signals import InterruptibleApp
 from .streams import require_end
@@ -49,6 +49,7 @@ def main(
 
 app.command(epilog=EXIT_CODES)(cluster_arguments.cluster)
 app.command(epilog=EXIT_CODES)(cluster_arguments.explain)
+app.command(epilog=EXIT_CODES)(optimal_arguments.optimal)
 
 
 @app.command()

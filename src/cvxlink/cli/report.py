@@ -17,7 +17,8 @@ from ..errors import InconsistentLinks
 from ..estimator.choice import Choice
 from ..estimator.options import is_auto
 from ..numerics.checks import is_known
-from .cluster import Explanation, Outcome, PointsAndLinks
+from .cluster import Explanation, Outcome
+from .reading import PointsAndLinks
 
 SHOWN = 5
 WIDTH = 12
@@ -26,7 +27,7 @@ WIDTH = 12
 def summary(outcome: Outcome) -> str:
     """Return a summary of a clustering for a person, a line or two on each topic."""
     chosen = outcome.fitted.chosen_ if is_auto(outcome.choices.method) else None
-    said = [*_about_data(outcome.data), *_about_choice(chosen), *_about_solution(outcome.fitted.solution_)]
+    said = [*about_data(outcome.data), *_about_choice(chosen), *_about_solution(outcome.fitted.solution_)]
     said += _about_clusters(outcome)
     if len(outcome.data.links):
         said.append(("violated", _about_violated(outcome)))
@@ -35,14 +36,14 @@ def summary(outcome: Outcome) -> str:
     said.append(("time", _about_time(outcome.seconds)))
     said += [("written", str(path)) for path in (outcome.out, outcome.plot) if path is not None]
     said += [("warning", words) for words in outcome.warnings]
-    return _aligned(said)
+    return aligned(said)
 
 
 def summary_of_plan(explanation: Explanation) -> str:
     """Return the data, the program in mathematics, and the plan."""
-    said = [*_about_data(explanation.data), *_about_choice(explanation.chosen)]
+    said = [*about_data(explanation.data), *_about_choice(explanation.chosen)]
     said += [("warning", words) for words in explanation.warnings]
-    return f"{_aligned(said)}\n\n{explanation.problem}\n\n{explanation.plan}"
+    return f"{aligned(said)}\n\n{explanation.problem}\n\n{explanation.plan}"
 
 
 def as_json(outcome: Outcome) -> dict[str, Any]:
@@ -60,7 +61,7 @@ def as_json(outcome: Outcome) -> dict[str, Any]:
         **solution_as_json(fitted.solution_),
         "chosen": asdict(fitted.chosen_),
         "timings": outcome.seconds,
-        "data": _data_as_json(outcome.data),
+        "data": data_as_json(outcome.data),
         "settings": asdict(outcome.choices),
         "warnings": outcome.warnings,
         "out": None if outcome.out is None else str(outcome.out),
@@ -89,7 +90,7 @@ def plan_as_json(explanation: Explanation) -> dict[str, Any]:
         "why": plan.why,
         "plan": str(plan),
         "chosen": None if explanation.chosen is None else asdict(explanation.chosen),
-        "data": _data_as_json(explanation.data),
+        "data": data_as_json(explanation.data),
         "warnings": explanation.warnings,
     }
 
@@ -119,14 +120,16 @@ def scores(outcome: Outcome) -> dict[str, float] | None:
 # ---------------------------------------------------------------------- for a person
 
 
-def _aligned(said: list[tuple[str, str]]) -> str:
+def aligned(said: list[tuple[str, str]]) -> str:
+    """Return lines, each topic named once at their beginning."""
     heads = [head if k == 0 or said[k - 1][0] != head else "" for k, (head, _) in enumerate(said)]
     return "\n".join(f"{head:<{WIDTH}}{text}".rstrip() for head, (_, text) in zip(heads, said, strict=True))
 
 
-def _about_data(data: PointsAndLinks) -> Iterator[tuple[str, str]]:
+def about_data(data: PointsAndLinks) -> Iterator[tuple[str, str]]:
+    """Yield what was read: points, labels and links."""
     n, d = data.X.shape
-    yield "data", f"{data.file.where}: {_counted(n, 'point')}, {_counted(d, 'feature')} ({_first(data.file.features)})"
+    yield "data", f"{data.file.where}: {counted(n, 'point')}, {counted(d, 'feature')} ({_first(data.file.features)})"
     if data.standardized:
         yield "data", "features scaled to zero mean and unit variance; --no-standardize keeps them as they are"
         if data.constant:
@@ -147,12 +150,12 @@ def _about_data(data: PointsAndLinks) -> Iterator[tuple[str, str]]:
 
 def _about_links(links: Links, n_labels: int) -> str:
     if not len(links) and n_labels:
-        return f"only those that follow from {_counted(n_labels, 'label')}"
+        return f"only those that follow from {counted(n_labels, 'label')}"
     if not len(links):
         return "none; give some with --links, --must and --cannot, or --label-column"
     text = (
-        f"{_counted(len(links.must), 'must-link')} and {_counted(len(links.cannot), 'cannot-link')} "
-        f"on {_counted(len(links.linked), 'point')}"
+        f"{counted(len(links.must), 'must-link')} and {counted(len(links.cannot), 'cannot-link')} "
+        f"on {counted(len(links.linked), 'point')}"
     )
     if links.contradiction():
         return text
@@ -207,7 +210,7 @@ def _sizes(outcome: Outcome) -> list[int]:
 
 def _about_violated(outcome: Outcome) -> str:
     violated, points = outcome.violated, outcome.data.points
-    text = f"{len(violated)} of {_counted(len(outcome.data.links), 'link')}"
+    text = f"{len(violated)} of {counted(len(outcome.data.links), 'link')}"
     if not violated:
         return text
     named = ", ".join(f"{kind} {points[i]} – {points[j]}" for kind, i, j in violated[:SHOWN])
@@ -231,7 +234,8 @@ def _about_time(seconds: dict[str, float]) -> str:
     )
 
 
-def _counted(count: int, noun: str) -> str:
+def counted(count: int, noun: str) -> str:
+    """Return a number with its noun, in the plural if needed."""
     return f"{count} {noun}{'s' if count != 1 else ''}"
 
 
@@ -252,7 +256,8 @@ def _certificate_as_json(certificate: Certificate) -> dict[str, Any]:
     return {name: getattr(certificate, name) for name in (*names, *others)}
 
 
-def _data_as_json(data: PointsAndLinks) -> dict[str, Any]:
+def data_as_json(data: PointsAndLinks) -> dict[str, Any]:
+    """Return what was read, for scripts."""
     n, d = data.X.shape
     return {
         "file": data.file.where,

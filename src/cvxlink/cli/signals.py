@@ -16,6 +16,7 @@ from ..numerics.interruption import Interruptible
 
 # What a command may take to end by itself; after that it is ended, whatever it is doing.
 SECONDS_TO_END = 0.5
+_seconds_to_end = SECONDS_TO_END
 
 
 class _Signalled(BaseException):
@@ -51,6 +52,12 @@ def run_until_signalled(command: Callable[[], Any]) -> Any:
         _end(computation, signalled.number)
 
 
+def allow_to_end(seconds: float) -> None:
+    """Give the command that runs more time to end after a signal, because it has something to say."""
+    global _seconds_to_end
+    _seconds_to_end = seconds
+
+
 def _raise(number: int, _: Any) -> NoReturn:
     raise _Signalled(number)
 
@@ -58,7 +65,7 @@ def _raise(number: int, _: Any) -> NoReturn:
 def _end(computation: Interruptible, number: int) -> NoReturn:
     for which in (signal.SIGINT, signal.SIGTERM):
         signal.signal(which, signal.SIG_IGN)  # once is enough
-    computation.clean_up(SECONDS_TO_END)
+    computation.clean_up(_seconds_to_end)
     remove_unfinished()
     for stream in (sys.stdout, sys.stderr):
         with suppress(Exception):

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from rich.status import Status as Spinner
 
     from ..engine.solution import Solution
+    from ..exact.search import SearchProgress
     from ..solvers.route import Progress
 
 
@@ -139,3 +140,9 @@ class Stages:
     def step(self, progress: Progress) -> None:
         """Show how far solving has come."""
         self.begin(f"solving: step {progress.step}, gap {progress.gap:.0e}")
+
+    def search(self, progress: SearchProgress) -> None:
+        """Show how far a search has come."""
+        nodes = f"{progress.nodes} nodes, {progress.open} open"
+        proven = f"bound {progress.bound:.8g}, value {progress.value:.8g}, gap {progress.gap:.1e}"
+        self.begin(f"{progress.seconds:.0f} s: {proven}, {nodes}")

@@ -33,6 +33,11 @@ OPTIONS = {
     "time_limit": "--time-limit",
     "memory_limit": "--memory-limit",
     "random_state": "--seed",
+    "gap": "--gap",
+    "n_jobs": "--jobs",
+    "file": "--file",
+    "size_min": "--size-min",
+    "size_max": "--size-max",
 }
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from ..engine.problem import Problem
-from ..errors import InfeasibleProblem, InvalidInput
+from ..errors import InfeasibleProblem, InvalidInput, SolveFailed
 from ..methods.partitions.partition import Partition
 from ..numerics.arguments import as_instance, as_path
 from ..numerics.checks import as_count, as_generator, as_positive
@@ -125,6 +125,8 @@ def optimal_clustering(
     ------
     InfeasibleProblem
         If no clustering keeps the links; the message names links that contradict one another.
+    SolveFailed
+        If the search ended before it found any clustering that keeps the links.
     """
     bounding = _bounding(problem, n_clusters)
     gap = as_positive(gap, "gap")
@@ -132,7 +134,7 @@ def optimal_clustering(
     jobs = effective_n_jobs(1 if n_jobs is None else _as_jobs(n_jobs))
     if progress is not None and not callable(progress):
         raise InvalidInput("progress must be a function of one argument, or None", "progress")
-    path = None if file is None else Path(as_path(file))
+    path = None if file is None else Path(as_path(file, "file"))
     seed = int(as_generator(random_state).integers(2**31))
     search = Search(bounding, gap, limit, seed, path, progress)
     ended = run(search, jobs)
@@ -148,9 +150,7 @@ def _result(search: Search, ended: str) -> OptimalClustering:
             raise InfeasibleProblem(
                 f"no clustering keeps the links: it is proven for each of the {len(search.nodes)} nodes of the search"
             )
-        raise InvalidInput(
-            f"no clustering that keeps the links was found in {seconds:.3g} s; give a larger time_limit", "time_limit"
-        )
+        raise SolveFailed(f"no clustering that keeps the links was found in {seconds:.3g} s; raise the time limit")
     _, labels = np.unique(labels, return_inverse=True)
     first = np.unique(labels, return_index=True)[1]
     labels = np.argsort(np.argsort(first))[labels]

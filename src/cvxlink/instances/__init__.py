@@ -210,7 +210,9 @@ class InstanceTable(Table[Instance]):
 def _points_of(instance: Instance) -> int:
     problem = instance.problem
     graph = getattr(problem, "graph", None)
-    return graph.n if isinstance(graph, Graph) else len(problem.kernel)  # type: ignore[attr-defined]
+    if isinstance(graph, Graph):
+        return graph.n
+    return len(problem.X if hasattr(problem, "X") else problem.kernel)  # type: ignore[attr-defined]
 
 
 # ---------------------------------------------------------------------- proving

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from math import prod
 from typing import Any
@@ -34,8 +34,12 @@ def built(formulation: str, content: Mapping[str, Any], check: Check) -> Problem
     if not isinstance(content["parameters"], dict):
         raise check.wrong("parameters must be a table of keys and values")
     points = _points(content.get("data"), check)
-    if "kernel" in content:
-        ground: Any = _kernel(content["kernel"], points, check)
+    ground: Any
+    if "X" in {parameter.name for parameter in fields(getattr(methods, formulation))}:
+        ground, _ = _needs_points(points, formulation, check)
+        n = len(ground)
+    elif "kernel" in content:
+        ground = _kernel(content["kernel"], points, check)
         n = len(ground)
     else:
         ground = _graph(content.get("graph", {}), points, check)
@@ -87,7 +91,8 @@ def _meant(near: Sequence[str]) -> str:
     return f"; did you mean {near[0]!r}?" if near else ""
 
 
-Data = tuple[np.ndarray, np.ndarray]
+# Points and their classes, which are not known if the points stand in the file.
+Data = tuple[np.ndarray, np.ndarray | None]
 
 
 def _points(given: Any, check: Check) -> Data | None:
@@ -95,9 +100,12 @@ def _points(given: Any, check: Check) -> Data | None:
         return None
     if not isinstance(given, dict):
         raise check.wrong("data must be a table of keys and values")
+    if "points" in given:
+        check.keys(given, {"points"}, section="data")
+        return np.array(given["points"], dtype=float), None
     parameters = dict(given)
     if "set" not in parameters:
-        raise check.wrong("the key 'set' is missing in [data]")
+        raise check.wrong("[data] needs the key 'set', the name of a data set, or 'points'")
     name, every, classes = parameters.pop("set"), parameters.pop("every", 1), parameters.pop("classes", None)
     sizes = {key: value for key, value in parameters.items() if key in ("n", "per_class", "dimension", "n_classes")}
     _require_size(check, "[data]", *sizes.values(), most=MOST_NUMBERS)
@@ -112,6 +120,13 @@ def _needs_points(points: Data | None, what: str, check: Check) -> Data:
     if points is None:
         raise check.wrong(f"{what} needs points; add a section [data]")
     return points
+
+
+def _needs_classes(points: Data | None, what: str, check: Check) -> np.ndarray:
+    _, y = _needs_points(points, what, check)
+    if y is None:
+        raise check.wrong(f"{what} needs classes, which points in the file do not have; name a set in [data]")
+    return y
 
 
 def _edges(i: Any, j: Any, n: int) -> sp.csr_array:
@@ -183,7 +198,7 @@ def _links(given: Any, n: int, points: Data | None, check: Check) -> Any:
     if {"must", "cannot"} & given.keys():
         check.keys(given, {"must", "cannot"}, section="links")
         return Links(n, **given)
-    _, y = _needs_points(points, "sampling links", check)
+    y = _needs_classes(points, "sampling links", check)
     for key in ("n_links", "per_class"):
         _require_size(check, f"{key} in [links]", given.get(key), most=MOST_LINKS)
     return Links.sample(y, **given)
@@ -193,5 +208,4 @@ def _labels(given: Any, points: Data | None, check: Check) -> Any:
     check.keys(given, {"given", "n_labels", "per_class", "random_state"}, section="labels")
     if "given" in given:
         return given["given"]
-    _, y = _needs_points(points, "sampling labels", check)
-    return sample_labels(y, **given)
+    return sample_labels(_needs_classes(points, "sampling labels", check), **given)

@@ -1,4 +1,4 @@
-"""Pictures, one call each: links and clusters over the data, kernels, runs, and which links matter.
+"""Pictures, one call each: links and clusters over the data, kernels, runs, searches, and which links matter.
 
 Every function draws into ``ax``, or into a new pyplot figure, and returns the axes; ``ax.figure.savefig(path)`` saves
 the picture. Legends of points stand beside the axes: create your own figures with ``layout="constrained"``, which
@@ -11,6 +11,7 @@ from .overview import save_overview
 from .points import plot_clusters, plot_embedding, plot_links, projected
 from .prices import plot_duals
 from .runs import plot_convergence, plot_path, plot_scores
+from .tree import plot_rounds, plot_tree
 
 __all__ = [
     "CANNOT",
@@ -23,8 +24,10 @@ __all__ = [
     "plot_kernel",
     "plot_links",
     "plot_path",
+    "plot_rounds",
     "plot_scores",
     "plot_spectrum",
+    "plot_tree",
     "projected",
     "save_overview",
 ]

@@ -9,10 +9,12 @@ from ..data.files.atomic import put_in_place
 from ..data.links import Links
 from ..engine.learnt_kernel import LearntKernel
 from ..errors import InvalidInput
+from ..exact.optimal import OptimalClustering
 from ..numerics.arguments import as_instance, as_path, shown
 from .canvas import legend_beside, matplotlib
 from .kernels import MOST_POINTS, as_learnt, has_kernel, plot_affinity, plot_kernel
 from .points import broken_links, draw_broken, plot_clusters, plot_embedding, plot_links, projected
+from .tree import plot_tree
 
 
 def save_overview(path: str | Path, X: Any, links: Links | None, K: Any, labels: Any) -> Path:
@@ -59,6 +61,15 @@ def drawn_overview(X: Any, links: Links | None, K: Any, labels: Any) -> Any:
     draw_broken(right, points, broken)
     legend_beside(right)
     right.set_title(f"clusters, {len(broken)} of {len(links)} links broken" if len(links) else "clusters")
+    return figure
+
+
+def drawn_search(X: Any, links: Links, result: OptimalClustering) -> Any:
+    """Return a picture of a search: the best clustering with the links, and the tree."""
+    figure = matplotlib("figure").Figure(figsize=(15.0, 5.0), layout="constrained")
+    left, right = figure.subplots(1, 2, width_ratios=(1, 1.4))
+    plot_links(X, links, left, f"the best clustering found, and {len(links)} links", labels=result.labels)
+    plot_tree(result, right)
     return figure
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import cvxlink as cl
 from cvxlink.methods.partitions.bounds import proven_bound
-from cvxlink.methods.partitions.cuts import Cuts, separated
+from cvxlink.methods.partitions.cuts import Cuts, rows_of, separated
 from cvxlink.methods.partitions.splitting import nearest_in_fantope, shares
 from helpers.clusterings import drawn, keep, partitions, squared_distances_to_means
 
@@ -125,7 +125,7 @@ def test_cuts_hold_for_all_clusterings_and_their_rows_say_so():
         [rng.choice(8, 3, replace=False) for _ in range(40)],
         [rng.choice(8, 4, replace=False) for _ in range(20)],
     )
-    rows, b = cuts.rows(np.ones(8), np.arange(8), problem.partition.largest_weight)
+    rows, b = rows_of(cuts, np.ones(8), np.arange(8), problem.partition.largest_weight)
     tight = np.full(len(cuts), np.inf)
     for labels in partitions(8, 3):
         H = problem.partition.columns(labels)

@@ -18,7 +18,7 @@ import numpy as np
 from ...numerics.least_eigenvalue import sum_of_smallest
 from ...numerics.matrices import Congruence, as_dense
 from ...numerics.rounding import Ball, gamma, inner_product, norm_above, row_sums_above, total
-from .cuts import Cuts
+from .cuts import Cuts, rows_of
 from .partition import Partition
 
 
@@ -35,7 +35,7 @@ def proven_bound(partition: Partition, cuts: Cuts, entries: np.ndarray, mu: np.n
     free = apart | np.eye(c, dtype=bool)
     entries = np.where(free, entries, np.maximum(entries, 0))
     mu = np.maximum(mu, 0)
-    A, b = cuts.rows(partition.block_d, partition.links.blocks, partition.largest_weight)
+    A, b = rows_of(cuts, partition.block_d, partition.links.blocks, partition.largest_weight)
     C = as_dense(partition.block_C)
     S = C - entries + (A.T @ mu).reshape(c, c)
     S = (S + S.T) / 2

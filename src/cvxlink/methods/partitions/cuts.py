@@ -20,10 +20,12 @@ import scipy.sparse as sp
 
 from ...errors import InvalidInput
 from ...numerics.arguments import as_instance
-from ...numerics.checks import as_count, as_positive
+from ...numerics.checks import as_count, as_positive, real_array
 from .partition import Partition
 
 KINDS = ("pairs", "triangles", "cliques")
+# No point has a larger number.
+MOST_POINTS = 2**31
 # Of the triangles at one point, no more than this many are added at once: many similar ones gain little.
 MOST_AT_ONE_POINT = 200
 # The number of cliques that are grown, each from another pair.
@@ -62,76 +64,82 @@ class Cuts:
     def __repr__(self) -> str:
         return f"Cuts({', '.join(f'{len(getattr(self, kind))} {kind}' for kind in KINDS)})"
 
-    def require_within(self, n: int, n_clusters: int) -> None:
-        """Raise unless the cuts are about the points of a problem, and cliques have one more than clusters."""
-        for kind in KINDS:
-            if getattr(self, kind).max(initial=-1) >= n:
-                raise InvalidInput(f"the {kind} name a point beyond the {n} points", "cuts")
-        if len(self.cliques) and self.cliques.shape[1] != n_clusters + 1:
-            raise InvalidInput(
-                f"the cliques have {self.cliques.shape[1]} points each; with {n_clusters} clusters they need "
-                f"{n_clusters + 1}",
-                "cuts",
-            )
 
-    def where(self, kept: np.ndarray) -> Cuts:
-        """Return some of the cuts, chosen by a mask over pairs, triangles and cliques in this order."""
-        first, second = len(self.pairs), len(self.pairs) + len(self.triangles)
-        masks = kept[:first], kept[first:second], kept[second:]
-        return Cuts(*(getattr(self, kind)[mask] for kind, mask in zip(KINDS, masks, strict=True)))
+def require_within(cuts: Cuts, n: int, n_clusters: int) -> None:
+    """Raise unless the cuts are about the points of a problem, and cliques have one more than clusters."""
+    for kind in KINDS:
+        if getattr(cuts, kind).max(initial=-1) >= n:
+            raise InvalidInput(f"the {kind} name a point beyond the {n} points", "cuts")
+    if len(cuts.cliques) and cuts.cliques.shape[1] != n_clusters + 1:
+        raise InvalidInput(
+            f"the cliques have {cuts.cliques.shape[1]} points each; with {n_clusters} clusters they need "
+            f"{n_clusters + 1}",
+            "cuts",
+        )
 
-    def with_new(self, new: Cuts, values: np.ndarray) -> tuple[Cuts, np.ndarray]:
-        """Return these cuts and new ones, and numbers for all: the given ones for these, zeros for the new."""
-        first, second = len(self.pairs), len(self.pairs) + len(self.triangles)
-        parts = values[:first], values[first:second], values[second:]
-        added = [np.zeros(len(getattr(new, kind))) for kind in KINDS]
-        return self + new, np.concatenate([part for two in zip(parts, added, strict=True) for part in two])
 
-    def keys(self) -> set[tuple[int, ...]]:
-        """Return each cut as a tuple: its kind and its points."""
-        return {(which, *row) for which, kind in enumerate(KINDS) for row in getattr(self, kind).tolist()}
+def chosen(cuts: Cuts, kept: np.ndarray) -> Cuts:
+    """Return some of the cuts, chosen by a mask over pairs, triangles and cliques in this order."""
+    first, second = len(cuts.pairs), len(cuts.pairs) + len(cuts.triangles)
+    masks = kept[:first], kept[first:second], kept[second:]
+    return Cuts(*(getattr(cuts, kind)[mask] for kind, mask in zip(KINDS, masks, strict=True)))
 
-    def without(self, known: set[tuple[int, ...]]) -> Cuts:
-        """Return the cuts that are not known yet."""
-        rows = [(which, *row) for which, kind in enumerate(KINDS) for row in getattr(self, kind).tolist()]
-        return self.where(np.array([row not in known for row in rows], dtype=bool))
 
-    def rows(self, d: np.ndarray, blocks: np.ndarray, bound: float) -> tuple[sp.csr_array, np.ndarray]:
-        """Return the cuts as rows A·vec(Y) ≤ b on blocks with root weights d.
+def extended(cuts: Cuts, new: Cuts, values: np.ndarray) -> tuple[Cuts, np.ndarray]:
+    """Return cuts and new ones, and numbers for all: the given ones for the cuts, zeros for the new."""
+    first, second = len(cuts.pairs), len(cuts.pairs) + len(cuts.triangles)
+    parts = values[:first], values[first:second], values[second:]
+    added = [np.zeros(len(getattr(new, kind))) for kind in KINDS]
+    return cuts + new, np.concatenate([part for two in zip(parts, added, strict=True) for part in two])
 
-        Cuts that say nothing on blocks, because their points were merged, are rows of zeros. ``bound`` is β.
-        """
-        c = len(d)
-        z = 1 / d
-        parts: list[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]] = []
 
-        def entry(rows: np.ndarray, i: np.ndarray, j: np.ndarray, sign: float) -> None:
-            parts.append((rows, i, j, sign * z[i] * z[j]))
+def keys_of(cuts: Cuts) -> set[tuple[int, ...]]:
+    """Return each cut as a tuple: its kind and its points."""
+    return {(which, *row) for which, kind in enumerate(KINDS) for row in getattr(cuts, kind).tolist()}
 
-        number = np.arange(len(self.pairs))
-        i, j = blocks[self.pairs].T
-        entry(number, i, j, 1.0)
-        entry(number, i, i, -1.0)
-        number = len(self.pairs) + np.arange(len(self.triangles))
-        i, j, k = blocks[self.triangles].T
-        entry(number, i, j, 1.0)
-        entry(number, i, k, 1.0)
-        entry(number, i, i, -1.0)
-        entry(number, j, k, -1.0)
-        first = len(self.pairs) + len(self.triangles)
-        members = blocks[self.cliques] if len(self.cliques) else self.cliques
-        for p in range(members.shape[1] if len(members) else 0):
-            for q in range(p):
-                entry(first + np.arange(len(members)), members[:, p], members[:, q], -1.0)
-        b = np.concatenate([np.zeros(first), np.full(len(self.cliques), -1 / bound)])
-        rows, left, right, values = (np.concatenate(column) for column in zip(*parts, strict=True))
-        columns = np.concatenate([left * c + right, right * c + left])
-        A = sp.csr_array((np.tile(values / 2, 2), (np.tile(rows, 2), columns)), shape=(len(self), c * c))
-        A.sum_duplicates()
-        # A cut whose points were merged cancels up to rounding; what is left is not an inequality.
-        A.data[abs(A.data) < 1e-14 * abs(values).max(initial=0.0)] = 0.0
-        A.eliminate_zeros()
-        return A, b
+
+def unknown(cuts: Cuts, known: set[tuple[int, ...]]) -> Cuts:
+    """Return the cuts that are not known yet."""
+    rows = [(which, *row) for which, kind in enumerate(KINDS) for row in getattr(cuts, kind).tolist()]
+    return chosen(cuts, np.array([row not in known for row in rows], dtype=bool))
+
+
+def rows_of(cuts: Cuts, d: np.ndarray, blocks: np.ndarray, bound: float) -> tuple[sp.csr_array, np.ndarray]:
+    """Return the cuts as rows A·vec(Y) ≤ b on blocks with root weights d.
+
+    Cuts that say nothing on blocks, because their points were merged, are rows of zeros. ``bound`` is β.
+    """
+    c = len(d)
+    z = 1 / d
+    parts: list[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]] = []
+
+    def entry(rows: np.ndarray, i: np.ndarray, j: np.ndarray, sign: float) -> None:
+        parts.append((rows, i, j, sign * z[i] * z[j]))
+
+    number = np.arange(len(cuts.pairs))
+    i, j = blocks[cuts.pairs].T
+    entry(number, i, j, 1.0)
+    entry(number, i, i, -1.0)
+    number = len(cuts.pairs) + np.arange(len(cuts.triangles))
+    i, j, k = blocks[cuts.triangles].T
+    entry(number, i, j, 1.0)
+    entry(number, i, k, 1.0)
+    entry(number, i, i, -1.0)
+    entry(number, j, k, -1.0)
+    first = len(cuts.pairs) + len(cuts.triangles)
+    members = blocks[cuts.cliques] if len(cuts.cliques) else cuts.cliques
+    for p in range(members.shape[1] if len(members) else 0):
+        for q in range(p):
+            entry(first + np.arange(len(members)), members[:, p], members[:, q], -1.0)
+    b = np.concatenate([np.zeros(first), np.full(len(cuts.cliques), -1 / bound)])
+    rows, left, right, values = (np.concatenate(column) for column in zip(*parts, strict=True))
+    columns = np.concatenate([left * c + right, right * c + left])
+    A = sp.csr_array((np.tile(values / 2, 2), (np.tile(rows, 2), columns)), shape=(len(cuts), c * c))
+    A.sum_duplicates()
+    # A cut whose points were merged cancels up to rounding; what is left is not an inequality.
+    A.data[abs(A.data) < 1e-14 * abs(values).max(initial=0.0)] = 0.0
+    A.eliminate_zeros()
+    return A, b
 
 
 def separated(
@@ -200,18 +208,14 @@ def _worst_cliques(partition: Partition, z: np.ndarray, least: float, rng: np.ra
 
 
 def _as_points(rows: Any, kind: str, width: int | None) -> np.ndarray:
-    try:
-        array = np.asarray(rows)
-        whole = array.astype(int)
-    except (TypeError, ValueError) as error:
-        raise InvalidInput(f"{kind} must be rows of point numbers", kind) from error
+    array = real_array(rows, kind)
     if array.size == 0:
         return np.zeros((0, width or 0), dtype=int)
-    if array.ndim != 2 or (width is not None and array.shape[1] != width) or not np.array_equal(array, whole):
-        raise InvalidInput(f"{kind} must be rows of {width or 'k + 1'} point numbers", kind)
-    if whole.min() < 0:
-        raise InvalidInput(f"{kind} must be rows of point numbers, counted from 0", kind)
-    return whole
+    if array.ndim != 2 or (width is not None and array.shape[1] != width):
+        raise InvalidInput.about(kind, f"must be rows of {width or 'k + 1'} point numbers")
+    if not ((array >= 0) & (array < MOST_POINTS) & (array == np.floor(array))).all():
+        raise InvalidInput.about(kind, "must be rows of point numbers, counted from 0")
+    return array.astype(int)
 
 
 def _stacked(first: np.ndarray, second: np.ndarray) -> np.ndarray:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...numerics.rounding import gamma
-from .cuts import Cuts
+from .cuts import Cuts, rows_of
 from .partition import Partition
 
 # Steps of the scaling, each of which halves the error or better.
@@ -35,7 +35,7 @@ def repaired(partition: Partition, cuts: Cuts, Y: np.ndarray) -> np.ndarray | No
     least = float(np.trace(one))
     if least >= k:  # cannot-links leave no room for a matrix of this kind
         return None
-    A, b = cuts.rows(partition.block_d, partition.links.blocks, partition.largest_weight)
+    A, b = rows_of(cuts, partition.block_d, partition.links.blocks, partition.largest_weight)
     low, high = partition.diagonal_bounds
     rounding = gamma(4 * c)
     for share in SHARES:

@@ -17,13 +17,13 @@ from ...engine.problem import Problem
 from ...errors import InvalidInput
 from ...model.about import About
 from ...numerics.arguments import as_choice, as_instance, as_mapping
-from ...numerics.checks import as_count, as_points
+from ...numerics.checks import as_count, as_labels, as_points
 from ...numerics.matrices import Arrays, Congruence
 from ...programs.declared import SpecialProgram
 from ..shared.solvable import AlwaysSolvable
-from .cuts import Cuts
+from .cuts import Cuts, require_within
 from .kmeans_on_blocks import KMeansOnBlocks
-from .partition import Partition
+from .partition import Partition, require_enough_clusters
 from .proof import certify_relaxation
 from .relaxation import Relaxation, cut_constraints, size_constraints
 from .rounding import rounded_answer
@@ -155,8 +155,9 @@ class KMeans(Problem):
                 f"{k} clusters of at most {most} points hold fewer than {len(points)} points; raise one of them",
                 "size_max",
             )
+        require_enough_clusters(self.links, k)
         if self.cuts is not None:
-            as_instance(self.cuts, Cuts, "cuts", "a set of cuts, or None").require_within(len(points), k)
+            require_within(as_instance(self.cuts, Cuts, "cuts", "a set of cuts, or None"), len(points), k)
 
     @cached_property
     def centred(self) -> np.ndarray:
@@ -197,5 +198,5 @@ class KMeans(Problem):
 
     def point_of_clustering(self, labels: Any) -> dict[str, Any]:
         """The matrix of a clustering, whose value is its sum of squared distances."""
-        H = self.partition.columns(labels)
+        H = self.partition.columns(as_labels(labels, self.links.n))
         return {"Z": Congruence(H, np.eye(H.shape[1]))}

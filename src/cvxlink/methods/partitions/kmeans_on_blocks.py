@@ -14,6 +14,7 @@ from ...engine.problem import Problem
 from ...model.about import About
 from ...model.linear_maps import LinearMap, at_least, at_most, entries
 from ...numerics.matrices import as_dense
+from .cuts import rows_of
 from .relaxation import Relaxation
 from .splitting import Multipliers
 
@@ -60,7 +61,7 @@ class KMeansOnBlocks(Problem):
         if partition.most is not None:
             found["largest"] = terms.stands_for(at_least(entries(Y, everyone, everyone), low), r"@_{aa} \ge l_a", Y)
         if len(cuts):
-            A, b = cuts.rows(partition.block_d, partition.links.blocks, partition.largest_weight)
+            A, b = rows_of(cuts, partition.block_d, partition.links.blocks, partition.largest_weight)
             found["cuts"] = terms.stands_for(at_most(LinearMap(Y, A), b), r"A(@) \le b", Y)
         return found
 

@@ -18,8 +18,9 @@ from ...data.constraint_matrices import scaled_by
 from ...data.link_weights import as_link_values, on_links
 from ...data.links import Links
 from ...engine.formulation import Learnt
-from ...errors import InfeasibleProblem, InvalidInput
+from ...errors import InvalidInput
 from ...model.about import About
+from ...model.expressions import as_expression
 from ...numerics.arguments import as_choice, as_mapping
 from ...numerics.checks import as_count, as_flag, as_labels
 from ...numerics.matrices import Arrays, Congruence, entries
@@ -31,7 +32,7 @@ from .block_form import BlockForm
 from .dual_proof import certify_linked_fantope
 from .dual_route import LinkedCutDual
 from .linked_fantope import LinkedFantope, refuted
-from .partition import Partition
+from .partition import Partition, require_enough_clusters
 from .proof import certify_relaxation
 from .relaxation import Relaxation
 from .rounding import rounded_answer
@@ -122,6 +123,7 @@ class LinkedCut(LinkedProblem):
         if self._must_is_soft and len(self.links.must):
             cost = cost + terms.smoothness(Z, self.must_laplacian, r"\bar L_{\mathcal{M}}")
         if self._pays_for_cannot:
+            s = as_expression(s, "s", (len(self.links.cannot),))
             cost = cost + terms.stands_for(self.prices @ cp.abs(s), r"\sum_{\mathcal{C}} c_{ij} |@_{ij}|", s)
         return cp.Minimize(cost)
 
@@ -216,14 +218,8 @@ class LinkedCut(LinkedProblem):
         """Raise if cannot-links that must hold need more clusters: some points are pairwise cannot-linked."""
         if self._cannot_is_soft:
             return
-        clique = self.kept_links.clique()
-        if len(clique) > self.n_clusters:
-            first = [int(np.flatnonzero(self.kept_links.blocks == block)[0]) for block in sorted(clique)]
-            raise InfeasibleProblem(
-                f"the links keep the points {', '.join(map(str, first))} pairwise apart, so at least {len(clique)} "
-                f"clusters are needed; n_clusters is {self.n_clusters}. Raise it, or make cannot-links soft by "
-                f"cannot_weight"
-            )
+        remedy = "Raise it, or make cannot-links soft by cannot_weight"
+        require_enough_clusters(self.kept_links, self.n_clusters, remedy)
 
     @property
     def _must_is_soft(self) -> bool:

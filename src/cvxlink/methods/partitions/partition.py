@@ -24,6 +24,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...data.links import Links
+from ...errors import InfeasibleProblem
 from ...numerics.matrices import Congruence, as_dense
 
 
@@ -133,3 +134,14 @@ class Partition:
         H = np.zeros((self.n, number.max() + 1))
         H[np.arange(self.n), number] = self.d
         return H / np.linalg.norm(H, axis=0)
+
+
+def require_enough_clusters(links: Links, n_clusters: int, remedy: str = "Raise it, or remove cannot-links") -> None:
+    """Raise if cannot-links need more clusters: some points are pairwise cannot-linked."""
+    clique = links.clique()
+    if len(clique) > n_clusters:
+        first = [int(np.flatnonzero(links.blocks == block)[0]) for block in sorted(clique)]
+        raise InfeasibleProblem(
+            f"the links keep the points {', '.join(map(str, first))} pairwise apart, so at least {len(clique)} "
+            f"clusters are needed; n_clusters is {n_clusters}. {remedy}"
+        )

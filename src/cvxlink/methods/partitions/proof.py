@@ -12,12 +12,15 @@ from ...numerics.matrices import Congruence, Matrix, as_dense
 from ...numerics.rounding import Ball, gamma, norm_above
 from ...numerics.threads import threads_for
 from .bounds import cost_sizes, proven_bound
+from .cuts import rows_of
 from .feasible import repaired
 from .relaxation import Relaxation
 from .splitting import Multipliers
 
 # A feasible point whose value differs by a larger share says more about the point than about the answer.
 NEAR = 1e-4
+# A feasible point with less than this difference is always good enough.
+NEARER = 1e-7
 
 
 def certify_relaxation(program: Relaxation, point: Mapping[str, Matrix], duals: Mapping[str, Any]) -> Certificate:
@@ -33,7 +36,11 @@ def certify_relaxation(program: Relaxation, point: Mapping[str, Matrix], duals: 
             bound, how = proven_bound(partition, program.cuts, *multipliers)
         Y = program.on_blocks(point["Z"])
         upper = _attained(program, Y, value, rounding)
-        slips = None if upper is not None or multipliers is None else _sensitivity(program, Y, violations, multipliers)
+        slips = None if multipliers is None else _sensitivity(program, Y, violations, multipliers)
+        # A feasible matrix may be further off than the violations are worth; then these say more about the answer.
+        if upper is not None and slips is not None and upper.upper - value > max(2 * slips, NEARER * (1 + abs(value))):
+            upper = None
+        slips = None if upper is not None else slips
     lower = bound.lower if bound is not None and np.isfinite(bound.lower) else None
     return Certificate(
         value,
@@ -75,7 +82,7 @@ def _sensitivity(
     off[i, j] = off[j, i] = abs(Y[i, j])
     low, high = partition.diagonal_bounds
     np.fill_diagonal(off, np.maximum(0, np.maximum(low - np.diag(Y), np.diag(Y) - high)))
-    A, b = program.cuts.rows(partition.block_d, partition.links.blocks, partition.largest_weight)
+    A, b = rows_of(program.cuts, partition.block_d, partition.links.blocks, partition.largest_weight)
     S = as_dense(partition.block_C) - entries + (A.T @ multipliers.cuts).reshape(Y.shape)
     eigenvalues = float(np.linalg.norm(S, 2)) * (violations["psd"] + violations["trace"] + np.linalg.norm(Y @ w - w))
     return float((abs(entries) * off).sum() + multipliers.cuts @ np.maximum(A @ Y.ravel() - b, 0) + eigenvalues)

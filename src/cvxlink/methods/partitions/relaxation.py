@@ -12,7 +12,7 @@ import numpy as np
 from ...model.linear_maps import LinearMap, at_least, at_most, entries
 from ...numerics.matrices import Congruence, Matrix, as_dense, inner
 from ...terms import stands_for
-from .cuts import KINDS, Cuts
+from .cuts import KINDS, Cuts, rows_of
 from .partition import Partition
 from .splitting import Multipliers
 
@@ -169,7 +169,7 @@ def cut_constraints(Z: Any, partition: Partition, cuts: Cuts) -> dict[str, Any]:
 def cut_rows(partition: Partition, cuts: Cuts, kind: str) -> tuple[Any, np.ndarray]:
     """Return the cuts of one kind as rows on all entries of Z."""
     alone = Cuts(**{kind: getattr(cuts, kind)})
-    return alone.rows(partition.d, np.arange(partition.n), partition.largest_weight)
+    return rows_of(alone, partition.d, np.arange(partition.n), partition.largest_weight)
 
 
 def _vector(given: Any, size: int) -> np.ndarray:

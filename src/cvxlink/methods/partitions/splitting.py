@@ -22,7 +22,7 @@ import scipy.linalg
 import scipy.sparse as sp
 
 from ...numerics.matrices import as_dense
-from .cuts import Cuts
+from .cuts import Cuts, rows_of
 from .partition import Partition
 
 OVER_RELAXATION = 1.6
@@ -67,7 +67,7 @@ class Blocks:
         i, j = partition.apart.T
         apart[i, j] = apart[j, i] = True
         set_(self, "apart", apart)
-        A, b = self.cuts.rows(partition.block_d, partition.links.blocks, partition.largest_weight)
+        A, b = rows_of(self.cuts, partition.block_d, partition.links.blocks, partition.largest_weight)
         lengths = np.sqrt(np.asarray(A.multiply(A).sum(axis=1)).ravel())
         scale = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
         set_(self, "scale", scale)

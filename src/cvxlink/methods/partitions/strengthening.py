@@ -12,7 +12,7 @@ import numpy as np
 from ...numerics.checks import as_count, as_positive
 from ...numerics.threads import threads_for
 from .bounds import proven_bound
-from .cuts import Cuts, separated
+from .cuts import Cuts, chosen, extended, keys_of, separated, unknown
 from .partition import Partition
 from .splitting import Blocks, Found, State, solved
 
@@ -156,13 +156,13 @@ def strengthened(
         if perf_counter() > deadline or _is_enough(best.bound, upper, gained, gap, effort.least_gain):
             break
         active = found.state.nu > 0
-        kept = cuts.where(active)
-        new = separated(partition, found.Y, ADDED_PER_BLOCK * partition.order).without(kept.keys())
+        kept = chosen(cuts, active)
+        new = unknown(separated(partition, found.Y, ADDED_PER_BLOCK * partition.order), keys_of(kept))
         if not len(new):
             break
         if number == effort.rounds:
             break
-        cuts, nu = kept.with_new(new, found.state.nu[active])
+        cuts, nu = extended(kept, new, found.state.nu[active])
         state = replace(found.state, nu=nu)
     assert best is not None  # there is at least one round
     last = found._replace(bound=best.bound, multipliers=best.multipliers)
@@ -213,4 +213,4 @@ def strengthening_of(problem: Any, rounds: int, time_limit: float | None) -> Str
         found = strengthened(problem.partition, problem.cuts, effort=Effort(rounds), deadline=perf_counter() + limit)
         bound, _ = proven_bound(problem.partition, found.cuts, *found.found.multipliers)
     kept = found.found.multipliers.cuts > 0
-    return Strengthening(problem.changed(cuts=found.cuts.where(kept)), bound.lower, found.history)
+    return Strengthening(problem.changed(cuts=chosen(found.cuts, kept)), bound.lower, found.history)
