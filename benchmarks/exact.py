@@ -158,7 +158,12 @@ def against_solvers(problem: cl.Problem, limit: float, solvers: tuple[str, ...] 
     rows = [_row(f"route {ours.plan.route.name} (default)" if ours.plan.route else "default", ours, fast, "", 1.0)]
     for solver in solvers:
         began = perf_counter()
-        solution = problem.solve(solver=solver, time_limit=limit, strict=False)
+        try:
+            solution = problem.solve(solver=solver, time_limit=limit, strict=False)
+        except cl.CvxlinkError as error:  # not installed, or more memory than there is
+            print(f"  {type(problem).__name__}, {solver}: {error}", flush=True)
+            rows.append([solver, "—", "—", "", "", f"refused: {str(error).partition(';')[0]}"])
+            continue
         taken = perf_counter() - began
         answered = solution.status in (cl.Status.OPTIMAL, cl.Status.INACCURATE, cl.Status.UNPROVEN)
         mark = "" if answered else "> "
@@ -185,9 +190,17 @@ def root_bounds(limit: float, n: int = N_ROOT) -> str:
 
 {n} points in {N_ROOT_CLUSTERS} blobs in 5 dimensions, {min(N_ROOT_LINKS, n // 2)} links. Every solver gets the program
 as it is declared, and at most {limit:g} s. A solver that was stopped counts with its time, and its ratio is marked ">":
-it is at least that.
+it is at least that. One that would need more memory than there is has no time.
 
 {chr(10).join(sections)}"""
+
+
+def command(arguments: argparse.Namespace) -> str:
+    """The command that makes the page."""
+    some = f" --sets {' '.join(arguments.sets)}" if arguments.sets else ""
+    some += f" --instances {arguments.instances}" if arguments.instances else ""
+    root = f" --root --baseline-limit {arguments.baseline_limit:g}" if arguments.root else ""
+    return f"python benchmarks/exact.py{some} --limit {arguments.limit:g} --jobs {arguments.jobs}{root}"
 
 
 def main() -> None:
@@ -218,8 +231,7 @@ def main() -> None:
         arguments.save,
         f"""# The best clustering of k-means with links, proven
 
-Made by `python benchmarks/exact.py{" --root" if arguments.root else ""} --limit {arguments.limit:g} --jobs
-{arguments.jobs}` on {os.cpu_count()} cores, Python {platform.python_version()}, {versions}.
+Made by `{command(arguments)}` on {os.cpu_count()} cores, Python {platform.python_version()}, {versions}.
 
 Instances of Piccialli, Russo Russo & Sudoso (2022), An exact algorithm for semi-supervised minimum sum-of-squares
 clustering. Each is proven to a relative gap of {GAP:g} between the value of a clustering that keeps all links,

@@ -25,6 +25,7 @@ KNOWN = {
     ("HIGHS", "gfhf_weak_bridge"): "weights of 1e-8 are below its tolerance",
     ("OSQP", "gfhf_weak_bridge"): "weights of 1e-8 are below its tolerance",
     ("DSDP", "complete_without_links"): "the optimum of the dual is at the origin, where it does not start",
+    ("DSDP", "kmeans_across"): "a single matrix is feasible, and it needs an interior",
     ("COPT", "ccsr_two_points"): "it takes no semidefinite block of order one",
     ("COPT", "srcp_iris"): "too large without a licence",
     ("COPT", "e2cp_iris"): "too large without a licence",

@@ -176,7 +176,7 @@ def _bounding(problem: Any, n_clusters: int | None) -> Bounding:
     as_instance(problem, Problem, "problem", "a problem such as KMeans(X, links, n_clusters=3)")
     partition = getattr(problem, "clusterings", getattr(problem, "partition", None))
     if isinstance(partition, Partition):
-        if n_clusters is not None and n_clusters != partition.n_clusters:
+        if n_clusters is not None and as_count(n_clusters, "n_clusters") != partition.n_clusters:
             raise InvalidInput(
                 f"this {type(problem).__name__} is for {partition.n_clusters} clusters; declare it with another number",
                 "n_clusters",

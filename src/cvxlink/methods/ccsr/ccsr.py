@@ -222,7 +222,7 @@ class CCSR(LinkedGraphProblem):
 
     def cautions(self, n_clusters: int | None = None) -> tuple[str, ...]:
         """Say if the order, chosen without knowing the number of clusters, is too small for it."""
-        if n_clusters is None or self.order is not None or n_clusters <= self.m:
+        if n_clusters is None or self.order is not None or as_count(n_clusters, "n_clusters") <= self.m:
             return ()
         return (
             f"CCSR chose {self.m} eigenvectors by its {len(self.links)} links alone, and {n_clusters} clusters at "
