@@ -540,7 +540,7 @@ def test_methods_of_labels_find_the_classes_that_are_named(blobs, method):
         (
             {"method_options": {"mu": 1}},
             {},
-            "method_options must come with a method that has them; name",
+            "method_options must come with a method that has them",
         ),
         ({"method_options": "mu"}, {}, "method_options must be a dict"),
         ({"affinity": "cosine"}, {}, "affinity must be 'knn', 'rbf' or 'precomputed', not 'cosine'"),

@@ -334,7 +334,7 @@ class ConstrainedClustering(ClusterMixin, OptionsAsParameters):
     def _task(self, X: Any, y: Any, must_link: Any, cannot_link: Any, links: Any) -> Task:
         n = X.shape[0]
         known = Supervision.given(n, y, must_link, cannot_link, links)
-        if self.affinity != "precomputed" and not issparse(X):
+        if self.affinity != "precomputed" and not issparse(X):  # sparse points are refused when the graph is built
             warn_of_scales(X)
         if is_auto(self.method):
             return self._task_by_choice(X, known)
