@@ -376,8 +376,8 @@ def test_options_of_the_method_are_parameters():
         "method_options__scale": "links",
     }
     assert not any("__" in name for name in estimator.get_params(deep=False))
-    copy = clone(estimator).set_params(method_options__normalized=False)
-    assert copy.method_options == {"mu": 0.3, "normalized": False} and given == {"mu": 0.3}
+    copy = clone(estimator).set_params(method_options__normalized=False, method_options__scale=1.0)
+    assert copy.method_options == {"mu": 0.3, "normalized": False, "scale": 1.0} and given == {"mu": 0.3}
     assert estimator.method_options is given and clone(copy).get_params() == copy.get_params()
     assert estimator.set_params(**copy.get_params()).get_params() == copy.get_params()
     both = ConstrainedClustering(2).set_params(method_options__mu=0.7, method="srcp")  # in any order

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -12,7 +14,10 @@ from cvxlink.engine.plan import make_plan
 from cvxlink.methods.table import methods
 from cvxlink.solvers.route import Attempt
 
-GRAPH = cl.Graph.from_affinity(0.2 + 0.6 * np.kron(np.eye(2), np.ones((3, 3))))
+GRAPH = replace(
+    cl.Graph.from_affinity(0.2 + 0.6 * np.kron(np.eye(2), np.ones((3, 3)))),
+    points=np.array([[0.0], [1], [2], [5], [6], [7]]),
+)
 LINKS = cl.Links(6, must=[(0, 1), (3, 4)], cannot=[(0, 3), (2, 5)])
 LABELS = [0, -1, -1, 1, -1, -1]
 PROBLEMS = {method.name: method.make(GRAPH, LINKS, LABELS, 2) for method in methods() if hasattr(cl, method.name)}

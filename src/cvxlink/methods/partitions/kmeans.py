@@ -20,10 +20,9 @@ from ...numerics.arguments import as_choice, as_instance, as_mapping
 from ...numerics.checks import as_count, as_labels, as_points
 from ...numerics.matrices import Arrays, Congruence
 from ...programs.declared import SpecialProgram
-from ..shared.solvable import AlwaysSolvable
 from .cuts import Cuts, require_within
 from .kmeans_on_blocks import KMeansOnBlocks
-from .partition import Partition, require_enough_clusters
+from .partition import Partition, refuted, require_enough_clusters
 from .proof import certify_relaxation
 from .relaxation import Relaxation, cut_constraints, size_constraints
 from .rounding import rounded_answer
@@ -110,7 +109,7 @@ class KMeans(Problem):
             (Splitting(),),
             certify_relaxation,
             not_linear="its bound comes from the eigenvalues of all feasible matrices",
-            refutes=AlwaysSolvable(bound="all feasible Z are between 0 and I"),
+            refutes=refuted,
         )
 
     @property

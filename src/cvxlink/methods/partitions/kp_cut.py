@@ -18,7 +18,7 @@ from ...numerics.matrices import Arrays, Congruence
 from ...programs.declared import SpecialProgram
 from ..base import LinkedProblem
 from ..kernels.kp import KP
-from ..shared.side_by_side import OneAfterTheOther, SideBySide, certify_side_by_side
+from ..shared.side_by_side import OneAfterTheOther, SideBySide, certify_side_by_side, refuted_by_parts
 from .linked_cut import LinkedCut
 
 
@@ -105,6 +105,7 @@ class KPCut(LinkedProblem):
             certify_side_by_side,
             not_linear="it consists of two programs",
             suits_solvers=False,
+            refutes=refuted_by_parts,
         )
 
     @property

@@ -27,12 +27,11 @@ from ...numerics.matrices import Arrays, Congruence, entries
 from ...programs.base import Program
 from ...programs.declared import DeclaredProgram, SpecialProgram
 from ..base import LinkedProblem
-from ..shared.solvable import AlwaysSolvable
 from .block_form import BlockForm
 from .dual_proof import certify_linked_fantope
 from .dual_route import LinkedCutDual
-from .linked_fantope import LinkedFantope, refuted
-from .partition import Partition, require_enough_clusters
+from .linked_fantope import LinkedFantope
+from .partition import Partition, refuted, require_enough_clusters
 from .proof import certify_relaxation
 from .relaxation import Relaxation
 from .rounding import rounded_answer
@@ -153,7 +152,7 @@ class LinkedCut(LinkedProblem):
                 (Splitting(),),
                 certify_relaxation,
                 not_linear="Z is bounded by the identity as well",
-                refutes=AlwaysSolvable(bound="all feasible Z are between 0 and I"),
+                refutes=refuted,
             )
         return SpecialProgram(
             self,

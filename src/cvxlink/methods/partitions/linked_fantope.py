@@ -29,7 +29,6 @@ import scipy.sparse as sp
 from ...errors import InvalidInput
 from ...numerics.checks import real_array
 from ...numerics.matrices import Congruence, Matrix, as_dense, entries, inner
-from ...programs.status import Status
 from .partition import Partition
 
 # Rows of must-linked points are compared this many at a time.
@@ -174,29 +173,12 @@ class LinkedFantope:
         change = sp.csr_array((half, (np.concatenate([a, b]), np.concatenate([b, a]))), shape=(order, order))
         return sp.csr_array(C - change) if sp.issparse(C) else C - change.toarray()
 
-    def keeps_links(self) -> bool:
-        """Whether a clustering that keeps all links that must hold is found greedily; if not, there may be one."""
-        neighbours = self.partition.links.block_neighbours
-        colours: dict[int, int] = {}
-        for block in sorted(neighbours, key=lambda b: -len(neighbours[b])):
-            taken = {colours.get(other) for other in neighbours[block]}
-            colours[block] = next(c for c in range(len(neighbours)) if c not in taken)
-        # With fewer colours than clusters, a cluster of several blocks can be divided.
-        return max(colours.values(), default=0) < self.k
-
     def lifted(self, V: np.ndarray, X: np.ndarray) -> Congruence:
         """Return Z = T(wwᵀ + VXVᵀ)Tᵀ, kept as a product."""
         columns = self.partition.T @ np.column_stack([self.block_w, V])
         middle = np.zeros((len(X) + 1, len(X) + 1))
         middle[0, 0], middle[1:, 1:] = 1.0, X
         return Congruence(columns, middle)
-
-
-def refuted(data: LinkedFantope, status: Status) -> str:
-    """Return why a verdict on the program is wrong, or an empty string."""
-    if status is Status.UNBOUNDED:
-        return "all feasible Z are between 0 and I"
-    return "there is a clustering that keeps all links" if status is Status.INFEASIBLE and data.keeps_links() else ""
 
 
 def _times(Z: Matrix, v: np.ndarray) -> np.ndarray:

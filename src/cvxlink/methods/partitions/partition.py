@@ -16,6 +16,7 @@ matrix with the entries :math:`d_i/d_a` (its columns are orthonormal), the matri
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -23,9 +24,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ...clustering.colouring import colouring
+from ...clustering.contradiction import Contradiction
 from ...data.links import Links
-from ...errors import InfeasibleProblem
+from ...errors import InfeasibleProblem, SolveFailed
 from ...numerics.matrices import Congruence, as_dense
+from ...programs.status import Status
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,6 +122,13 @@ class Partition:
         product = self.T.T @ self.C @ self.T
         return sp.csr_array((product + product.T) / 2) if sp.issparse(product) else (product + product.T) / 2
 
+    def has_clustering(self) -> bool:
+        """Whether a clustering is found that keeps all links and sizes; if not, there may be one."""
+        sizes = self.block_sizes, self.least if self.least > 1 else None, self.most
+        with suppress(SolveFailed):
+            return not isinstance(colouring(self.order, self.apart, self.n_clusters, *sizes), Contradiction)
+        return False
+
     def on_blocks(self) -> Partition:
         """Return the same problem with every block as a point; sizes stay those of points."""
         return replace(self, C=self.block_C, d=self.block_d, links=Links(self.order, cannot=self.apart))
@@ -145,3 +156,12 @@ def require_enough_clusters(links: Links, n_clusters: int, remedy: str = "Raise 
             f"the links keep the points {', '.join(map(str, first))} pairwise apart, so at least {len(clique)} "
             f"clusters are needed; n_clusters is {n_clusters}. {remedy}"
         )
+
+
+def refuted(data: Any, status: Status) -> str:
+    """Return why a verdict on a program over a partition is wrong, or an empty string."""
+    if status is Status.UNBOUNDED:
+        return "all feasible Z are between 0 and I"
+    # With fewer colours than clusters, a cluster of several blocks can be divided.
+    has_point = status is Status.INFEASIBLE and data.partition.has_clustering()
+    return "there is a clustering that keeps all links" if has_point else ""

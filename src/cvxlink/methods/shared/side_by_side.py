@@ -12,6 +12,7 @@ from ...certificates.certificate import Certificate
 from ...certificates.certify import certify_program
 from ...certificates.violations import violations_of
 from ...engine.formulation import checked_program
+from ...engine.judging import refuted
 from ...engine.problem import Problem
 from ...engine.solution import Solution
 from ...errors import InaccurateWarning
@@ -62,6 +63,12 @@ def _violations(part: Problem, point: Mapping[str, Any]) -> Mapping[str, float]:
     if isinstance(program, SpecialProgram):
         return program.violations(point)
     return violations_of(program.declaration, {name: as_dense(value) for name, value in point.items()})[0]
+
+
+def refuted_by_parts(data: SideBySide, status: Status) -> str:
+    """Return why a verdict is wrong: it is unbounded or infeasible only if one of the parts is."""
+    said = [refuted(part, status) for part in data.parts.values()]
+    return "; ".join(said) if all(said) else ""
 
 
 class OneAfterTheOther(Route):
