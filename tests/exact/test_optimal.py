@@ -90,6 +90,24 @@ def test_a_search_that_was_stopped_goes_on_from_its_file(tmp_path, whole):
     assert finer.gap <= 1e-6
 
 
+def test_what_was_found_before_the_root_is_done_is_not_lost(whole):
+    def stop(progress):
+        raise KeyboardInterrupt
+
+    found = cl.optimal_clustering(hard_problem(), progress=stop)
+    assert found.reason == "interrupted" and found.bound == -np.inf
+    assert found.value >= whole.bound and keep(hard_problem().links, found.labels)
+
+
+def test_what_it_says_is_true_of_soft_links_and_of_no_links():
+    X, _ = drawn(0)
+    assert "keeps the links" not in str(cl.optimal_clustering(cl.KMeans(X, n_clusters=2)))
+    assert "that keeps the links" in str(cl.optimal_clustering(cl.KMeans(X, cl.Links(8, must=[(0, 1)]), 2)))
+    links = cl.Links(8, must=[(0, 1)], cannot=[(0, 1)])
+    soft = cl.LinkedCut(cl.Graph.knn(X, 3), links, 2, must_weight=1.0, cannot_weight=1.0)
+    assert "keeps the links" not in str(cl.optimal_clustering(soft))
+
+
 def test_processes_find_the_same(whole):
     found = cl.optimal_clustering(hard_problem(), n_jobs=2)
     assert found.status is cl.Status.OPTIMAL

@@ -121,7 +121,7 @@ class Extension(ExtendableKernel):
 
         ``labels`` are the labels of the old points, for instance from ``solution.cluster``; -1 means unknown.
         """
-        return _nearest_mean(self.rows[: self.n_old], labels)(self.rows[self.n_old :])
+        return nearest_mean(self.rows[: self.n_old], labels)(self.rows[self.n_old :])
 
 
 def extend(
@@ -151,7 +151,7 @@ def predict_alone(solution: LearntKernel, X_new: Any, labels: Any) -> np.ndarray
     graph, new = _checked(solution, X_new)
     choose: Callable[[np.ndarray], np.ndarray] = _largest_share
     if labels is not None:
-        choose = _nearest_mean(solution.embedding, labels)
+        choose = nearest_mean(solution.embedding, labels)
     return np.concatenate([choose(rows) for _, rows in _arrivals(solution, graph, new)])
 
 
@@ -221,7 +221,7 @@ def _is_normalized(solution: LearntKernel) -> bool:
     return bool(getattr(solution.problem, "normalized", True))
 
 
-def _nearest_mean(old: np.ndarray, labels: Any) -> Callable[[np.ndarray], np.ndarray]:
+def nearest_mean(old: np.ndarray, labels: Any) -> Callable[[np.ndarray], np.ndarray]:
     """Return the map from rows to the label of the nearest cluster mean."""
     labels = as_labels(labels, len(old))
     known = is_known(labels)

@@ -7,7 +7,8 @@ no links and no labels                                                       NCu
 links that contradict one another, or that so many clusters cannot keep      LinkedCut with soft links
 links that look wrong: they do not help to predict one another               LinkedCut with soft links
 other links, on a graph with points that have no neighbours                  KP
-fewer than five other links, or components of the graph without links        LinkedCut
+fewer than five other links, no cannot-links, or components of the graph     LinkedCut
+without links
 all other links                                                              KPCut
 ===========================================================================  =========================
 
@@ -17,13 +18,17 @@ Labels become links first. The study behind it is ``benchmarks/few_links.py``.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from ..clustering.colouring import colouring
+from ..clustering.contradiction import Contradiction
 from ..data.graph import Graph
 from ..data.links import Links
+from ..errors import SolveFailed
 from .doubts import why_doubtful
 
 # So few links leave the clusters of the graph nearly as they are, and a kernel learnt from them knows too little.
@@ -56,6 +61,8 @@ def choose(links: Links, n_clusters: int, graph: Graph) -> Choice:
         return Choice("KP", "some points have no neighbours, so they have no weight in a cut")
     if len(np.unique(graph.components[links.linked])) < graph.n_components:
         return Choice("LinkedCut", "the graph has components without links, to which KP does not lead")
+    if not len(links.cannot):
+        return Choice("LinkedCut", "there are no cannot-links, without which KP maps all points to one place")
     if len(links) < FEW:
         return Choice("LinkedCut", f"{_counted(links)}, fewer than {FEW}: the graph decides")
     trouble = why_doubtful(graph, links, n_clusters)
@@ -80,6 +87,9 @@ def _why_not_enforced(links: Links, n_clusters: int) -> str:
         return f"the must-links leave {links.n_blocks} blocks, fewer than {n_clusters} clusters"
     if links.least_clusters() > n_clusters:
         return f"the cannot-links need {links.least_clusters()} clusters, more than {n_clusters}"
+    with suppress(SolveFailed):  # if it cannot be decided quickly, the links are taken as they are
+        if isinstance(colouring(links.n_blocks, links.block_cannot, n_clusters, time_limit=1.0), Contradiction):
+            return f"no clustering into {n_clusters} clusters keeps all cannot-links"
     return ""
 
 

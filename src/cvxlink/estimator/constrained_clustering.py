@@ -14,7 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..data.graph import Graph
-from ..engine.extension import predict_alone
+from ..engine.extension import nearest_mean, predict_alone
 from ..engine.problem import Problem
 from ..engine.solution import Solution
 from ..errors import ClippedWarning, InfeasibleProblem, InvalidInput, LinkWarning, SolveFailed
@@ -150,7 +150,8 @@ class ConstrainedClustering(ClusterMixin, OptionsAsParameters):
     keep
     links that look wrong: they do not help to predict one another         LinkedCut with soft links
     other links, on a graph with points that have no neighbours            KP
-    fewer than five other links, or components of the graph without links  LinkedCut
+    fewer than five other links, no cannot-links, or components of the     LinkedCut
+    graph without links
     all other links                                                        KPCut
     =====================================================================  =========================
 
@@ -340,7 +341,7 @@ class ConstrainedClustering(ClusterMixin, OptionsAsParameters):
             return self._task_by_choice(X, known)
         chosen, options = method(self.method), self.options_by_name
         require_options(chosen.formulation, options, "method_options")
-        replaced = takes_either(chosen) and known.is_empty
+        replaced = takes_either(chosen) and known.is_empty and "X" not in chosen.needs
         if replaced:
             trouble = LinkWarning.asking_for(
                 f"there are no links and no labels for {chosen.name}, so the points are clustered by their graph alone "
@@ -409,6 +410,8 @@ class ConstrainedClustering(ClusterMixin, OptionsAsParameters):
         """
         check_is_fitted(self)
         points = checked_by_sklearn(validate_data, self, X, reset=False, **{**self._input, "ensure_min_samples": 1})
+        if "graph" not in method(type(self.problem_)).needs:  # the points are their own places
+            return nearest_mean(self.problem_.X, self.labels_)(points)  # type: ignore[attr-defined]
         with argument_names({"X_new": "X"}):
             return predict_alone(self.solution_, points, None if self._way == "argmax" else self.labels_)
 
@@ -417,6 +420,8 @@ class ConstrainedClustering(ClusterMixin, OptionsAsParameters):
         problem = getattr(self, "problem_", None)
         asked = NCuts if is_auto(self.method) else self.method  # all that "auto" may choose extend
         which = method(asked if problem is None else type(problem))
+        if "X" in which.needs and self.affinity != "precomputed":
+            return ""
         if "graph" not in which.needs or not is_embedded(which.formulation):
             yields = which.formulation.about.yields
             return f"{which.name} does not extend to new points: it yields {yields}; KP, for example, does"

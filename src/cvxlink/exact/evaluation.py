@@ -17,6 +17,10 @@ from ..errors import InfeasibleProblem, SolveFailed
 SECONDS_TO_COLOUR = 5.0
 
 
+# Called with the bound so far, which is not proven yet, and with the best clustering and its value.
+Report = Callable[[float, np.ndarray | None, float], Any]
+
+
 class Task(NamedTuple):
     """What is known when a node is evaluated."""
 
@@ -72,8 +76,8 @@ class Bounding(ABC):
     n_clusters: int | None
 
     @abstractmethod
-    def evaluated(self, task: Task, report: Callable[[float, float], Any] | None = None) -> Evaluation:
-        """Return bound, clustering and branching pair of a node; ``report(bound, value)`` hears of its progress."""
+    def evaluated(self, task: Task, report: Report | None = None) -> Evaluation:
+        """Return bound, clustering and branching pair of a node; ``report`` hears of its progress."""
 
     @abstractmethod
     def value(self, labels: np.ndarray) -> float:

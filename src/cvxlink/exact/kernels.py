@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any
 
 import numpy as np
 
@@ -15,7 +13,7 @@ from ..data.links import Links
 from ..engine.problem import Problem
 from ..errors import CvxlinkError, InfeasibleProblem, InvalidInput, SolveFailed
 from ..numerics.matrices import as_dense
-from .evaluation import Bounding, Evaluation, Task
+from .evaluation import Bounding, Evaluation, Report, Task
 
 # The relaxation is solved to this share of the gap that is asked for.
 SHARE = 0.1
@@ -51,7 +49,7 @@ class BoundedKernel(Bounding):
             raise InvalidInput(f"a clustering is not a point of {type(self.problem).__name__}", "problem")
         return self.problem.certify(point).value
 
-    def evaluated(self, task: Task, report: Callable[[float, float], Any] | None = None) -> Evaluation:
+    def evaluated(self, task: Task, report: Report | None = None) -> Evaluation:
         """Solve the program with the links of the node, round it, and choose a pair."""
         began = perf_counter()
         trouble = self.contradiction(task.links)
@@ -67,7 +65,7 @@ class BoundedKernel(Bounding):
         if pair is None:  # the links leave one clustering only
             bound = max(bound, self.value(task.links.blocks))
         if report is not None:
-            report(bound, value)
+            report(bound, labels, value)
         return Evaluation(bound, labels, value, pair, seconds=perf_counter() - began)
 
     def _bound(self, task: Task) -> tuple[float, np.ndarray]:

@@ -30,7 +30,7 @@ class OptimalClustering:
     Attributes
     ----------
     labels : array of n
-        The clusters, numbered by first appearance; all links hold.
+        The clusters, numbered by first appearance; all links hold that the problem enforces.
     value : float
         The value of the clustering, computed anew from the data and the labels.
     bound : float
@@ -47,6 +47,8 @@ class OptimalClustering:
         What each round of cuts achieved at the root.
     seconds : float
         Of all runs, if it was resumed from a file.
+    among : str
+        Among which clusterings it is the best; empty for all, where there are no links or broken ones have a price.
     """
 
     labels: np.ndarray
@@ -58,18 +60,21 @@ class OptimalClustering:
     tree: Tree
     history: tuple[Any, ...]
     seconds: float
+    among: str = "that keeps the links"
 
     def __str__(self) -> str:
         sizes = ", ".join(map(str, np.bincount(self.labels)))
         proven = "is the best" if self.status is Status.OPTIMAL else "may not be the best"
+        among = f" {self.among}" if self.among else ""
+        nodes = f"{len(self.tree)} node{'s' * (len(self.tree) != 1)}"
         return "\n".join(
             [
-                f"{self.status}: this clustering {proven} that keeps the links ({self.reason})",
+                f"{self.status}: this clustering {proven}{among} ({self.reason})",
                 f"value          {self.value:.10g}",
-                f"bound          {self.bound:.10g}   (no clustering that keeps the links is below)",
+                f"bound          {self.bound:.10g}   (no clustering{among} is below)",
                 f"gap            {self.gap:.2e}   relative to the value",
                 f"clusters       {sizes} points",
-                f"search         {len(self.tree)} nodes, depth {self.tree.depth}, {self.seconds:.1f} s",
+                f"search         {nodes}, depth {self.tree.depth}, {self.seconds:.1f} s",
             ]
         )
 
@@ -140,17 +145,18 @@ def optimal_clustering(
     ended = run(search, jobs)
     if search.trouble:
         raise InfeasibleProblem(f"no clustering keeps the links: {search.trouble}")
-    return _result(search, ended)
+    return _result(search, ended, problem)
 
 
-def _result(search: Search, ended: str) -> OptimalClustering:
+def _result(search: Search, ended: str, problem: Any) -> OptimalClustering:
     labels, seconds = search.labels, search.seconds
     if labels is None:
         if search.is_done:
             raise InfeasibleProblem(
                 f"no clustering keeps the links: it is proven for each of the {len(search.nodes)} nodes of the search"
             )
-        raise SolveFailed(f"no clustering that keeps the links was found in {seconds:.3g} s; raise the time limit")
+        how = "interrupted" if ended == "interrupted" else "stopped"
+        raise SolveFailed(f"{how} after {seconds:.3g} s, before any clustering that keeps the links was found")
     _, labels = np.unique(labels, return_inverse=True)
     first = np.unique(labels, return_index=True)[1]
     labels = np.argsort(np.argsort(first))[labels]
@@ -168,6 +174,7 @@ def _result(search: Search, ended: str) -> OptimalClustering:
         Tree(tuple(search.nodes)),
         tuple(search.history),
         seconds,
+        "that keeps the links" if len(search.bounding.links) == len(problem.links) > 0 else "",
     )
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,7 +18,7 @@ from ..methods.partitions.splitting import State, merged
 from ..methods.partitions.strengthening import Effort, strengthened
 from ..numerics.matrices import Congruence, as_dense
 from ..numerics.threads import threads_for
-from .evaluation import Bounding, Evaluation, Task
+from .evaluation import Bounding, Evaluation, Report, Task
 
 # Restarts of the search for clusterings at the root, before the relaxation and before branching; elsewhere it starts
 # from the relaxation alone.
@@ -73,7 +72,7 @@ class BoundedPartition(Bounding):
         """Return the value of a clustering."""
         return self.partition.value(labels)
 
-    def evaluated(self, task: Task, report: Callable[[float, float], Any] | None = None) -> Evaluation:
+    def evaluated(self, task: Task, report: Report | None = None) -> Evaluation:
         """Solve the relaxation with cuts, round it, and choose a pair."""
         began = perf_counter()
         partition = replace(self.partition, links=task.links)
@@ -90,6 +89,8 @@ class BoundedPartition(Bounding):
         with threads_for(partition.order):
             if task.is_root:
                 rounding.improve(None, FIRST_STARTS)
+                if report is not None:
+                    report(-np.inf, rounding.labels, rounding.value)
 
             def best_known(Y: np.ndarray) -> float:
                 rounding.improve(Y, 0)
@@ -104,7 +105,7 @@ class BoundedPartition(Bounding):
                 best_known,
                 MARGIN * task.gap,
                 began + task.seconds,
-                None if report is None else lambda bound: report(bound, rounding.value),
+                None if report is None else lambda bound: report(bound, rounding.labels, rounding.value),
                 rounding.value,
             )
             if task.is_root and found.history[-1].bound < rounding.value * (1 - task.gap):

@@ -186,11 +186,16 @@ class Search:
                 self.warm[child.number] = found.warm
             heapq.heappush(self.open, (bound, child.number))
 
-    def report(self, bound: float | None = None, value: float | None = None) -> None:
+    def hear(self, bound: float, labels: np.ndarray | None, value: float) -> None:
+        """Take in what the evaluation of the root has found so far: a clustering is kept if it is interrupted."""
+        if labels is not None and value < self.value:
+            self.labels, self.value = labels, value
+        self.report(bound)
+
+    def report(self, bound: float | None = None) -> None:
         """Say how far the search is, and save it now and then."""
         if self.progress is not None:
-            bound = self.bound if bound is None else max(bound, self.bound)
-            value = self.value if value is None else min(value, self.value)
+            bound, value = self.bound if bound is None else max(bound, self.bound), self.value
             gap = max(value - bound, 0.0) / max(abs(value), 1e-9 * self.size) if np.isfinite(value - bound) else np.inf
             done = sum(node.fate != "open" for node in self.nodes)
             open_nodes = len(self.open) + len(self.working)
@@ -227,7 +232,7 @@ def _run_here(search: Search) -> str:
         number = search.next_node()
         if number is None:
             return ""
-        report = search.report if search.progress is not None and number == 0 else None
+        report = search.hear if number == 0 else None
         search.take_in(number, search.bounding.evaluated(search.task(number), report))
         search.report()
 
@@ -236,8 +241,7 @@ def _run_in_processes(search: Search, n_jobs: int) -> str:
     # The root is alone, so it may use all cores, and reports its rounds.
     root = search.next_node() if len(search.nodes) == 1 else None
     if root is not None:
-        report = search.report if search.progress is not None else None
-        search.take_in(root, search.bounding.evaluated(search.task(root), report))
+        search.take_in(root, search.bounding.evaluated(search.task(root), search.hear))
         search.report()
     if search.is_done:
         return ""

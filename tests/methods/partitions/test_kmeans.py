@@ -69,6 +69,16 @@ def test_solvers_and_the_route_agree(options):
     assert min(values) <= best_value(problem) * (1 + 1e-4)
 
 
+@pytest.mark.parametrize("must", [[], [(0, 1)], [(0, 1), (1, 2)]])
+@pytest.mark.parametrize("sizes", [{"size_min": 4}, {"size_max": 5}, {"size_min": 3, "size_max": 5}])
+def test_sizes_are_proven_on_blocks_as_on_points(must, sizes):
+    X = np.random.default_rng(0).standard_normal((8, 2)) + np.repeat([[0.0], [4.0]], [6, 2], axis=0)
+    problem = cl.KMeans(X, cl.Links(8, must=must), 2, **sizes)
+    solution = problem.solve(accuracy=1e-5)
+    assert solution.certificate.relative_gap < 1e-4
+    assert solution.certificate.lower_bound <= best_value(problem) * (1 + 1e-9)
+
+
 def test_sizes_raise_the_bound_up_to_the_best_clustering_of_these_sizes():
     X = np.array([[0.0], [0.1], [0.2], [0.3], [0.4], [9.0]])
     free, equal = (cl.KMeans(X, cl.Links(6), 2, **sizes) for sizes in ({}, {"size_min": 3, "size_max": 3}))

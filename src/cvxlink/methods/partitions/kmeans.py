@@ -48,7 +48,7 @@ class KMeans(Problem):
     ----------
     X : array, n × d
         The points. Only differences count, so they are centred first.
-    links : Links
+    links : Links, optional
     n_clusters : int
         The number k of clusters; none of them is empty.
     size_min, size_max : int, optional
@@ -62,7 +62,7 @@ class KMeans(Problem):
     """
 
     X: Any
-    links: Links
+    links: Links = None  # type: ignore[assignment]
     n_clusters: int = 2
     size_min: int | None = None
     size_max: int | None = None
@@ -129,9 +129,11 @@ class KMeans(Problem):
     # ------------------------------------------------------------------ what is given
 
     def __post_init__(self) -> None:
-        as_instance(self.links, Links, "links", "a Links object: KMeans(X, Links(n, must=…, cannot=…), n_clusters=3)")
         points = as_points(self.X, "X")
         object.__setattr__(self, "X", points)
+        if self.links is None:
+            object.__setattr__(self, "links", Links(len(points)))
+        as_instance(self.links, Links, "links", "a Links object: KMeans(X, Links(n, must=…, cannot=…), n_clusters=3)")
         if len(points) != self.links.n:
             raise InvalidInput(f"X has {len(points)} points, but the links are on {self.links.n}", "links")
         self.links.require_consistent()

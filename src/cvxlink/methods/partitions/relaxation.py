@@ -96,6 +96,9 @@ class Relaxation:
         partition = self.partition
         blocks, T = partition.links.blocks, partition.T
         on_points = T @ multipliers.entries @ T.T
+        # A multiplier of the diagonal on blocks is the same one for each point; within a block there are no others.
+        on_points[blocks[:, None] == blocks] = 0.0
+        np.fill_diagonal(on_points, np.diag(multipliers.entries)[blocks])
         i, j = np.triu_indices(self.n)
         apart = np.zeros((partition.order, partition.order), dtype=bool)
         p, q = partition.apart.T

@@ -186,7 +186,8 @@ class Strengthening:
     problem : Problem
         The problem with the cuts that its bound rests on.
     bound : float
-        Proven: no clustering has a smaller value.
+        Proven in these rounds: no clustering that keeps the links has a smaller value. Solving ``problem`` may prove
+        a little more.
     history : tuple of Round
     """
 
@@ -200,7 +201,7 @@ class Strengthening:
             f"{one.number:5d}  {one.pairs:8d} {one.triangles:9d} {one.cliques:8d} {one.bound:16.9g} {one.seconds:9.2f}"
             for one in self.history
         ]
-        return "\n".join([head, *rows, f"proven: no clustering is below {self.bound:.10g}"])
+        return "\n".join([head, *rows, f"proven: no clustering that keeps the links is below {self.bound:.10g}"])
 
     __repr__ = __str__
 
