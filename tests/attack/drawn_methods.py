@@ -254,12 +254,15 @@ def _sl(rng: np.random.Generator) -> Drawn:
 def _sskk(rng: np.random.Generator) -> Drawn:
     n = order(rng)
     W, given, k = affinity(rng, n), links(rng, n, False), int(rng.integers(1, n + 1))
-    penalty = pick(rng, (None, None, 0.0, 10.0 ** rng.uniform(-3, 3)))
+    penalty = pick(rng, (None, "paper", 0.0, 10.0 ** rng.uniform(-3, 3)))
 
     def reference(problem: Any) -> Reference:
-        p = penalty if penalty is not None else (n / (k * len(given)) if len(given) else 0.0)
-        root = 1 / np.sqrt(W.sum(axis=1))
-        changed = root[:, None] * (W + p * given.matrix.toarray()) * root
+        root, Y = 1 / np.sqrt(W.sum(axis=1)), given.matrix.toarray()
+        if penalty is None:  # half of the norm of the normalised affinity
+            changed = root[:, None] * W * root + (Y / (2 * np.linalg.norm(Y, 2)) if len(given) else 0.0)
+        else:
+            p = penalty if penalty != "paper" else (n / (k * len(given)) if len(given) else 0.0)
+            changed = root[:, None] * (W + p * Y) * root
         eigenvalues = np.linalg.eigvalsh(changed)
         shifted = eigenvalues + max(0.0, -eigenvalues[0])
         K = changed + max(0.0, -eigenvalues[0]) * np.eye(n)

@@ -29,7 +29,7 @@ from cvxlink.methods.table import own_methods
 
 METHODS = [formulation.__name__ for formulation in own_methods()]
 LABEL_METHODS = ("GFHF", "LLGC", "CSCGFHF")
-NOT_EXTENDING = ("SRCP", "E2CP", "SL", "MinKL", "KMeans")
+NOT_EXTENDING = ("SRCP", "E2CP", "SL", "MinKL")
 
 
 @pytest.fixture(scope="module")
