@@ -36,7 +36,7 @@ class OptimalClustering:
     bound : float
         Proven: no clustering that keeps the links has a smaller value.
     gap : float
-        (value − bound) / |value|.
+        The difference of value and bound, relative to the value.
     status : Status
         OPTIMAL if the gap is at most the one asked for, LIMIT if the search ended before.
     reason : str

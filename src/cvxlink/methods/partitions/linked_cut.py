@@ -278,7 +278,7 @@ class LinkedCut(LinkedProblem):
 
     @cached_property
     def prices(self) -> np.ndarray:
-        """What |s_ij| costs, one number per cannot-link; infinity if links hold exactly."""
+        """What the absolute value of s_ij costs, one number per cannot-link; infinity if links hold exactly."""
         if not self._cannot_is_soft:
             return np.full(len(self.links.cannot), np.inf)
         i, j = self.links.cannot.T
