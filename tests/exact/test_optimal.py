@@ -108,6 +108,16 @@ def test_what_it_says_is_true_of_soft_links_and_of_no_links():
     assert "keeps the links" not in str(cl.optimal_clustering(soft))
 
 
+def test_a_point_far_away_does_not_swamp_the_values():
+    X, links = drawn(2)
+    X[0] = [1e8, 0.0]
+    alone = cl.Links(8, must=links.must[(links.must != 0).all(axis=1)], cannot=[(1, 2)])
+    found = cl.optimal_clustering(cl.KMeans(X, alone, 3), time_limit=5)
+    assert found.value == pytest.approx(squared_distances_to_means(X, found.labels), rel=1e-6)
+    best = best_of(lambda labels: squared_distances_to_means(X, labels), alone, 8, 3)
+    assert found.bound <= best * (1 + 1e-9)
+
+
 def test_processes_find_the_same(whole):
     found = cl.optimal_clustering(hard_problem(), n_jobs=2)
     assert found.status is cl.Status.OPTIMAL

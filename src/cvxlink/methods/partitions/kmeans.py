@@ -177,6 +177,7 @@ class KMeans(Problem):
             float(np.trace(X @ X.T)) if len(X) <= X.shape[1] else float(np.vdot(X, X)),
             self.size_min or 1,
             self.size_max,
+            is_distortion=True,
         )
 
     def strengthened(self, rounds: int = 10, time_limit: float | None = None) -> Strengthening:

@@ -49,6 +49,8 @@ class Partition:
         The constant c₀.
     least, most : int, optional
         How many points each cluster has at least and at most.
+    is_distortion : bool
+        Whether C is −XXᵀ and the constant the sum of squares of X, so that values are squared distances to means.
     """
 
     C: Any
@@ -58,6 +60,7 @@ class Partition:
     offset: float = 0.0
     least: int = 1
     most: int | None = None
+    is_distortion: bool = False
 
     @property
     def n(self) -> int:
@@ -136,6 +139,10 @@ class Partition:
     def value(self, labels: np.ndarray) -> float:
         """Return the value of a clustering of the points."""
         H = self.columns(labels)
+        if self.is_distortion and isinstance(self.C, Congruence):
+            # Distances to the means, not a difference of sums of squares, which a point far away would swamp.
+            apart = self.C.T - H @ (H.T @ self.C.T)
+            return float(np.vdot(apart, apart))
         C_H = self.C.T @ (self.C.M @ (self.C.T.T @ H)) if isinstance(self.C, Congruence) else self.C @ H
         return self.offset + float(np.vdot(H, C_H))
 
