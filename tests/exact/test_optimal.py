@@ -235,3 +235,55 @@ def test_non_negative_entries_raise_the_bound_of_a_cut_and_solvers_agree():
     assert by_solver.value == pytest.approx(tight.value, abs=1e-4)
     best = best_of(lambda labels: normalised_cut(graph.W.toarray(), labels), links, 10, 3)
     assert tight.certificate.lower_bound <= best + 1e-9
+
+
+def test_what_a_far_point_leaves_unproven_is_not_called_optimal():
+    X, _ = drawn(0)
+    X = np.vstack([X, [[1e9, 0.0]]])
+    found = cl.optimal_clustering(cl.KMeans(X, cl.Links(9, cannot=[(0, 1), (2, 3)]), 4), time_limit=2)
+    assert found.status is cl.Status.LIMIT or found.value - found.bound <= 1e-4 * found.value
+
+
+def test_more_than_ten_clusters_of_a_kernel_program():
+    graph = cl.Graph.knn(np.random.default_rng(0).standard_normal((11, 2)), 3)
+    pairs = [(i, j) for i in range(11) for j in range(i)]
+    found = cl.optimal_clustering(cl.PCP(graph, cl.Links(11, cannot=pairs)))
+    assert found.value == pytest.approx(11.0) and len(set(found.labels)) == 11
+
+
+def test_options_of_a_problem_belong_to_its_file(tmp_path):
+    graph = cl.Graph.knn(np.random.default_rng(2).standard_normal((7, 2)), 3)
+    links, file = cl.Links(7, cannot=[(0, 2), (1, 3)]), tmp_path / "search.json"
+    cl.optimal_clustering(cl.PCP(graph, links, normalized=False), file=file)
+    with pytest.raises(cl.InvalidInput, match="another problem"):
+        cl.optimal_clustering(cl.PCP(graph, links), file=file)
+    with pytest.raises(cl.InvalidInput, match="need not have"):
+        cl.optimal_clustering(cl.KPCut(graph, links, 3))
+
+
+@pytest.mark.parametrize("labels", [list(range(8)), [0, 0, 0, 0, 0, 0, 1, 2]])
+def test_labels_in_a_file_need_the_right_number_and_sizes(tmp_path, labels):
+    X, _ = drawn(4)
+    problem, file = cl.KMeans(X, n_clusters=3, size_max=4), tmp_path / "search.json"
+    right = cl.optimal_clustering(problem, file=file)
+    content = json.loads(file.read_text())
+    content["labels"] = labels
+    content["nodes"][0]["fate"] = "open" if len(content["nodes"]) == 1 else content["nodes"][0]["fate"]
+    file.write_text(json.dumps(content))
+    again = cl.optimal_clustering(problem, file=file)
+    assert again.value == pytest.approx(right.value, rel=1e-4) and np.bincount(again.labels).max() <= 4
+
+
+def test_equal_points_and_one_block():
+    assert cl.optimal_clustering(cl.KMeans(np.ones((6, 2)), n_clusters=2)).value == 0
+    one = cl.KMeans([[0.0], [1.0]], cl.Links(2, must=[(0, 1)]), 1)
+    assert one.solve().value == pytest.approx(0.5) and cl.optimal_clustering(one).value == pytest.approx(0.5)
+    assert cl.KMeans(np.ones((5, 2)), n_clusters=2).solve().value == 0
+    with pytest.raises(cl.InvalidInput, match="divide X"):
+        cl.KMeans([[0.0], [1e100]], n_clusters=2)
+
+
+def test_no_upper_bound_for_sizes_that_blocks_cannot_have():
+    X, _ = drawn(1, n=4)
+    problem = cl.KMeans(X, cl.Links(4, must=[(0, 1), (0, 2)]), 2, size_max=2)
+    assert problem.certify(problem.point_of_clustering([0, 0, 0, 1])).upper_bound is None

@@ -140,7 +140,7 @@ class Certificate:
         accuracy, weigh_violations = as_positive(accuracy, "accuracy"), as_flag(weigh_violations, "weigh_violations")
         feasible = self.largest_relative_violation <= accuracy
         # Absolute values: a value below the bound is as wrong as one above it, since the point is then not feasible.
-        size = self.cost_scale + abs(self.value)
+        size = (self.cost_scale + abs(self.value)) or 1.0  # without any cost all that counts is zero
         slips = []
         if self.bound is not None:
             slips.append(abs(self.value - self.bound) / size)

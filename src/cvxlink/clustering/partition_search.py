@@ -33,6 +33,8 @@ __all__ = ["search", "value_of"]
 
 # Lloyd's method converges in far fewer steps.
 MOST_STEPS = 100
+# Far more than are ever needed.
+MOST_EXCHANGES = 1000
 # Differences below this share of the value are rounding.
 ROUNDING = 1e-12
 # Seconds for one assignment at most; nearly all take less than a millisecond.
@@ -220,7 +222,9 @@ class _Search:
         """Improve a partition by moves until none is left; return whether there were any."""
         mover = Mover.of(self.rules, state, self.end)
         moved = mover.single_moves()
-        while perf_counter() < self.end and (mover.chain_move() or mover.swap()):
+        for _ in range(MOST_EXCHANGES):  # rounding could make a circle of exchanges that each seem to gain
+            if perf_counter() >= self.end or not (mover.chain_move() or mover.swap()):
+                break
             moved = True
             mover.single_moves()
         return moved

@@ -54,6 +54,8 @@ def choose(links: Links, n_clusters: int, graph: Graph) -> Choice:
     """Return the method for links, those that follow from labels included, and a number of clusters."""
     if not len(links):
         return Choice("NCuts", "there are no links, so the points are clustered by their graph alone")
+    if n_clusters == 1:
+        return Choice("NCuts", "there is one cluster, which holds all points whatever the links say")
     trouble = _why_not_enforced(links, n_clusters)
     if trouble:
         return softly(trouble)

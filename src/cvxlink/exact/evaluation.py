@@ -85,13 +85,21 @@ class Bounding(ABC):
 
     @property
     @abstractmethod
-    def size(self) -> float:
-        """The size of the numbers in the objective, by which values near zero are judged."""
+    def rounding(self) -> float:
+        """How much of a value may be rounding: differences of this size are zero."""
+
+    def admits(self, labels: np.ndarray) -> bool:
+        """Whether a clustering has the right number of clusters and sizes, and keeps the links."""
+        return not self.links.violated(labels)
 
     @property
     @abstractmethod
     def arrays(self) -> tuple[np.ndarray, ...]:
         """The data, to recognise the problem by."""
+
+    def without_clustering(self, links: Links) -> bool:
+        """Whether it is proven that no clustering keeps some links."""
+        return bool(self.contradiction(links))
 
     def contradiction(self, links: Links, sizes: Any = None, least: int | None = None, most: int | None = None) -> str:
         """Return why no clustering keeps the links, or an empty string if one does or that could not be decided."""

@@ -32,15 +32,22 @@ class BoundedKernel(Bounding):
         return self.problem.links  # type: ignore[attr-defined]
 
     @property
-    def size(self) -> float:
-        """The value of all points in clusters of their own: the trace of the cost."""
-        return abs(self.value(np.arange(self.links.n)))
+    def rounding(self) -> float:
+        """A share of the value of all points in clusters of their own: the trace of the cost."""
+        return 1e-12 * abs(self.value(np.arange(self.links.n)))
+
+    def admits(self, labels: np.ndarray) -> bool:
+        """Whether a clustering has few enough clusters and keeps the links."""
+        return len(np.unique(labels)) <= (self.n_clusters or len(labels)) and super().admits(labels)
 
     @property
     def arrays(self) -> tuple[np.ndarray, ...]:
-        """The graph, and the number of clusters."""
-        graph = self.problem.graph  # type: ignore[attr-defined]
-        return graph.W.toarray(), np.array([self.n_clusters or 0])
+        """The graph, the formulation with its options, and the number of clusters."""
+        problem = self.problem
+        others = {name: getattr(problem, name) for name in problem.changeable if name not in ("graph", "links")}
+        words = f"{type(problem).__module__}.{type(problem).__qualname__} {sorted(others.items())!r}"
+        graph = problem.graph  # type: ignore[attr-defined]
+        return graph.W.toarray(), np.frombuffer(words.encode(), dtype=np.uint8), np.array([self.n_clusters or 0])
 
     def value(self, labels: np.ndarray) -> float:
         """Return the value of a clustering: that of its kernel."""
@@ -57,12 +64,13 @@ class BoundedKernel(Bounding):
         if trouble:
             return Evaluation(np.inf, labels, value, None, seconds=perf_counter() - began, trouble=trouble)
         bound, K = self._bound(task)
-        for candidate in self._rounded(task.links, K):
+        pair = _undecided(task.links, K)
+        only = [task.links.blocks] if pair is None else []  # the links leave one clustering only
+        for candidate in [*only, *self._rounded(task.links, K)]:
             at = self.value(candidate)
             if at < value:
                 labels, value = candidate, at
-        pair = _undecided(task.links, K)
-        if pair is None:  # the links leave one clustering only
+        if pair is None:
             bound = max(bound, self.value(task.links.blocks))
         if report is not None:
             report(bound, labels, value)
@@ -92,7 +100,7 @@ class BoundedKernel(Bounding):
         K_blocks = K[np.ix_(first, first)]
         most = len(first) if self.n_clusters is None else min(self.n_clusters, len(first))
         found = []
-        for k in range(1, min(most, 10) + 1):
+        for k in sorted({*range(1, min(most, 10) + 1), most}):
             centres = [int(K_blocks.sum(axis=1).argmax())]
             while len(centres) < k:  # the block least like those chosen
                 centres.append(int(K_blocks[:, centres].max(axis=1).argmin()))

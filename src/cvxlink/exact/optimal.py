@@ -151,7 +151,7 @@ def optimal_clustering(
 def _result(search: Search, ended: str, problem: Any) -> OptimalClustering:
     labels, seconds = search.labels, search.seconds
     if labels is None:
-        if search.is_done:
+        if all(node.fate in ("branched", "infeasible") for node in search.nodes):
             raise InfeasibleProblem(
                 f"no clustering keeps the links: it is proven for each of the {len(search.nodes)} nodes of the search"
             )
@@ -198,6 +198,12 @@ def _bounding(problem: Any, n_clusters: int | None) -> Bounding:
         )
     if not hasattr(problem, "graph") or problem.point_of_clustering(np.zeros(links.n, dtype=int)) is None:
         raise InvalidInput(f"a clustering is not a point of {name}; it is one of KMeans, LinkedCut and PCP", "problem")
+    if hasattr(problem, "n_clusters"):
+        raise InvalidInput(
+            f"{name} asks for a number of clusters that its clusterings need not have; KMeans and LinkedCut can be "
+            f"searched, and PCP with n_clusters=…",
+            "problem",
+        )
     if n_clusters is not None:
         as_count(n_clusters, "n_clusters", 1, links.n)
     return BoundedKernel(problem, n_clusters)

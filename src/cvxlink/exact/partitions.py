@@ -54,19 +54,37 @@ class BoundedPartition(Bounding):
         return self.partition.n_clusters
 
     @property
-    def size(self) -> float:
-        """The mean of the diagonal of the cost."""
+    def rounding(self) -> float:
+        """Squared distances are rounded in the square of the last digit, cuts in the last digit."""
         C = self.partition.block_C
         diagonal = np.einsum("ij,jk,ik->i", C.T, C.M, C.T) if isinstance(C, Congruence) else C.diagonal()
-        return abs(self.partition.offset) + float(abs(diagonal).sum())
+        return (1e-28 if self.partition.is_distortion else 1e-15) * float(abs(diagonal).sum())
+
+    def admits(self, labels: np.ndarray) -> bool:
+        """Whether a clustering is one of the problem's."""
+        sizes, partition = np.bincount(labels), self.partition
+        right = len(np.unique(labels)) == len(sizes) == partition.n_clusters and sizes.min() >= partition.least
+        return right and (partition.most is None or sizes.max() <= partition.most) and super().admits(labels)
 
     @property
     def arrays(self) -> tuple[np.ndarray, ...]:
         """The cost, the weights and the sizes."""
         C = self.partition.C
-        cost = C.T if isinstance(C, Congruence) else as_dense(C)
+        cost = (C.T, C.M) if isinstance(C, Congruence) else (as_dense(C),)
         sizes = np.array([self.partition.n_clusters, self.partition.least, self.partition.most or 0])
-        return cost, self.partition.d, sizes
+        return *cost, self.partition.d, sizes, np.array([self.partition.offset, self.partition.is_distortion])
+
+    def without_clustering(self, links: Links) -> bool:
+        """Whether it is proven that no clustering keeps some links and the sizes."""
+        return bool(self._trouble(replace(self.partition, links=links)))
+
+    def _trouble(self, partition: Partition) -> str:
+        least = partition.least if partition.least > 1 else None
+        if partition.links.contradiction():
+            return self.contradiction(partition.links)
+        if partition.order < partition.n_clusters:
+            return f"the must-links leave {partition.order} blocks, fewer than {partition.n_clusters} clusters"
+        return self.contradiction(partition.links, partition.block_sizes, least, partition.most)
 
     def value(self, labels: np.ndarray) -> float:
         """Return the value of a clustering."""
@@ -76,8 +94,7 @@ class BoundedPartition(Bounding):
         """Solve the relaxation with cuts, round it, and choose a pair."""
         began = perf_counter()
         partition = replace(self.partition, links=task.links)
-        least = partition.least if partition.least > 1 else None
-        trouble = self.contradiction(task.links, partition.block_sizes, least, partition.most)
+        trouble = self._trouble(partition)
         if trouble:
             return Evaluation(np.inf, task.labels, task.value, None, seconds=perf_counter() - began, trouble=trouble)
         if partition.order == partition.n_clusters:
@@ -114,7 +131,7 @@ class BoundedPartition(Bounding):
         pair = undecided_pair(partition, found.found.Y)
         warm = Warm(task.links, found.last_cuts, found.found.state)
         return Evaluation(
-            bound.lower,
+            max(bound.lower, 0.0),  # neither squared distances nor cuts are negative
             rounding.labels,
             rounding.value,
             pair,
@@ -131,11 +148,12 @@ class _Rounding:
     def __init__(self, partition: Partition, task: Task) -> None:
         self.partition, self.task = partition, task
         self.labels, self.value = task.labels, task.value
-        self.rng = np.random.default_rng(task.seed)
+        self.rng, self.began = np.random.default_rng(task.seed), perf_counter()
 
     def improve(self, Y: np.ndarray | None, restarts: int) -> None:
         """Search for a better one from a matrix on blocks and restarts; it keeps the links of the node."""
-        limit = max(self.task.seconds, 0.1) if np.isfinite(self.task.seconds) else None
+        left = self.task.seconds - (perf_counter() - self.began)
+        limit = max(left, 0.1) if np.isfinite(left) else None
         try:
             rows = None if Y is None else embedding(self.partition, Y)
             labels = rounded(self.partition, rows, self.rng, restarts, limit)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import heapq
 import signal
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import wraps
 from multiprocessing import get_context
 from pathlib import Path
 from time import perf_counter
@@ -27,6 +29,25 @@ SAVED_EVERY = 5.0
 WAITING = 0.2
 # So many open nodes keep where their parent ended; others start anew.
 KEPT_WARM = 500
+
+
+def undisturbed(step: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a step end before Ctrl-C is obeyed: half a step would leave a tree with a hole."""
+
+    @wraps(step)
+    def whole(*arguments: Any) -> Any:
+        if threading.current_thread() is not threading.main_thread():
+            return step(*arguments)
+        pending: list[Any] = []
+        before = signal.signal(signal.SIGINT, lambda *call: pending.append(call))
+        try:
+            return step(*arguments)
+        finally:
+            signal.signal(signal.SIGINT, before)
+            if pending:
+                raise KeyboardInterrupt
+
+    return whole
 
 
 @dataclass(frozen=True)
@@ -71,7 +92,7 @@ class Search:
         self.links = {0: bounding.links}
         self.labels: np.ndarray | None = None
         self.value, self.spent = np.inf, 0.0
-        self.size, self.trouble, self.history = bounding.size, "", ()
+        self.rounding, self.trouble, self.history = bounding.rounding, "", ()
         self.saved_at = perf_counter()
         self.open: list[tuple[float, int]] = [(-np.inf, 0)]
         self.working: dict[int, float] = {}
@@ -83,7 +104,7 @@ class Search:
 
     def _resume(self, saved: checkpoint.Saved) -> None:
         self.nodes, self.spent = list(saved.nodes), saved.seconds
-        if saved.labels is not None and not self.bounding.links.violated(saved.labels):
+        if saved.labels is not None and self.bounding.admits(saved.labels):
             # A value in a file is not believed.
             self.labels, self.value = saved.labels, self.bounding.value(saved.labels)
         for node in self.nodes[1:]:
@@ -93,6 +114,8 @@ class Search:
         self.open = []
         for node in self.nodes:
             is_open = node.fate == "open" or (node.fate == "closed" and not self.closes(node.bound))
+            if node.fate == "infeasible" and not self.bounding.without_clustering(self.links[node.number]):
+                is_open, node = True, replace(node, bound=self._bound_above(node))
             if is_open:
                 self.nodes[node.number] = replace(node, fate="open")
                 heapq.heappush(self.open, (node.bound, node.number))
@@ -116,10 +139,10 @@ class Search:
         return min(min(leaves, default=np.inf), self.value)
 
     def relative(self, difference: float) -> float:
-        """Return a difference of values relative to the best value; near zero, to the size of the problem."""
-        if not np.isfinite(difference):
-            return np.inf
-        return max(difference, 0.0) / max(abs(self.value), 1e-9 * self.size, 1e-300)
+        """Return a difference of values relative to the best value; what may be rounding counts as zero."""
+        if difference <= self.rounding:
+            return 0.0
+        return difference / abs(self.value) if self.value and np.isfinite(difference) else np.inf
 
     def closes(self, bound: float) -> bool:
         """Whether a bound shows that nothing better by more than the gap is in a node."""
@@ -128,10 +151,11 @@ class Search:
     @property
     def is_done(self) -> bool:
         """Whether nothing is left to do."""
-        return not self.open and not self.working
+        return all(node.fate != "open" for node in self.nodes)
 
     # ------------------------------------------------------------------ steps
 
+    @undisturbed
     def next_node(self) -> int | None:
         """Take the open node with the least bound; those that need no more work are closed."""
         while self.open:
@@ -143,6 +167,10 @@ class Search:
             self.working[number] = bound
             return number
         return None
+
+    def _bound_above(self, node: Node) -> float:
+        """Return the bound of the parent of a node."""
+        return -np.inf if node.parent is None else self.nodes[node.parent].bound
 
     def task(self, number: int) -> Task:
         """Return what a process needs to evaluate a node."""
@@ -156,6 +184,7 @@ class Search:
         """Open a node again whose evaluation did not end."""
         heapq.heappush(self.open, (self.working.pop(number), number))
 
+    @undisturbed
     def take_in(self, number: int, found: Evaluation) -> None:
         """Record what was found out about a node, and branch on it unless that closes it."""
         self.working.pop(number, None)
@@ -176,14 +205,17 @@ class Search:
             self.nodes[number] = node
             heapq.heappush(self.open, (bound, number))
             return
-        self.nodes[number] = replace(node, fate="branched")
+        children: list[Node] = []
         for kind in ("must", "cannot"):
-            child = Node(len(self.nodes), number, (kind, *found.pair), node.depth + 1, bound)
-            self.nodes.append(child)
+            child = Node(len(self.nodes) + len(children), number, (kind, *found.pair), node.depth + 1, bound)
             assert child.link is not None
             self.links[child.number] = with_link(self.links[number], child.link)
             if found.warm is not None and len(self.warm) < KEPT_WARM:
                 self.warm[child.number] = found.warm
+            children.append(child)
+        self.nodes[number] = replace(node, fate="branched")
+        self.nodes.extend(children)
+        for child in children:
             heapq.heappush(self.open, (bound, child.number))
 
     def hear(self, bound: float, labels: np.ndarray | None, value: float) -> None:
@@ -196,7 +228,7 @@ class Search:
         """Say how far the search is, and save it now and then."""
         if self.progress is not None:
             bound, value = self.bound if bound is None else max(bound, self.bound), self.value
-            gap = max(value - bound, 0.0) / max(abs(value), 1e-9 * self.size) if np.isfinite(value - bound) else np.inf
+            gap = self.relative(value - bound)
             done = sum(node.fate != "open" for node in self.nodes)
             open_nodes = len(self.open) + len(self.working)
             self.progress(SearchProgress(bound, value, gap, done, open_nodes, self.seconds))

@@ -136,9 +136,7 @@ def rows_of(cuts: Cuts, d: np.ndarray, blocks: np.ndarray, bound: float) -> tupl
     columns = np.concatenate([left * c + right, right * c + left])
     A = sp.csr_array((np.tile(values / 2, 2), (np.tile(rows, 2), columns)), shape=(len(cuts), c * c))
     A.sum_duplicates()
-    # A cut whose points were merged cancels up to rounding; what is left is not an inequality.
-    A.data[abs(A.data) < 1e-14 * abs(values).max(initial=0.0)] = 0.0
-    A.eliminate_zeros()
+    A.eliminate_zeros()  # the terms of a cut whose points were merged cancel exactly
     return A, b
 
 

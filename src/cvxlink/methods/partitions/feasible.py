@@ -28,16 +28,26 @@ def repaired(partition: Partition, cuts: Cuts, Y: np.ndarray) -> np.ndarray | No
     apart = np.zeros((c, c), dtype=bool)
     i, j = partition.apart.T
     apart[i, j] = apart[j, i] = True
+    A, b = rows_of(cuts, partition.block_d, partition.links.blocks, partition.largest_weight)
+    low, high = partition.diagonal_bounds
+    rounding = gamma(4 * c)
+
+    def satisfies(Y: np.ndarray) -> bool:
+        diagonal = np.diag(Y)
+        return bool(
+            (diagonal >= low - rounding * (low > 0)).all()
+            and (diagonal <= high + rounding).all()
+            and (A @ Y.ravel() <= b + rounding * abs(A).sum(axis=1).max(initial=0.0)).all()
+            and np.linalg.eigvalsh(Y)[0] >= -rounding
+        )
+
     if c == k:  # every block is a cluster
-        return np.eye(c)
+        return np.eye(c) if satisfies(np.eye(c)) else None
     near = _scaled(np.where(apart, 0.0, np.maximum((Y + Y.T) / 2, 0)), w)
     one, full = _moved(np.outer(w, w), w, apart), np.eye(c)
     least = float(np.trace(one))
     if least >= k:  # cannot-links leave no room for a matrix of this kind
         return None
-    A, b = rows_of(cuts, partition.block_d, partition.links.blocks, partition.largest_weight)
-    low, high = partition.diagonal_bounds
-    rounding = gamma(4 * c)
     for share in SHARES:
         # The trace of the mixture is k if that of the inner matrix is this one.
         trace = (k - (1 - share) * float(np.trace(near))) / share
@@ -45,13 +55,7 @@ def repaired(partition: Partition, cuts: Cuts, Y: np.ndarray) -> np.ndarray | No
         if not 0 <= beta < 1:
             continue
         mixed = (1 - share) * near + share * ((1 - beta) * one + beta * full)
-        diagonal = np.diag(mixed)
-        if (
-            (diagonal >= low - rounding * (low > 0)).all()
-            and (diagonal <= high + rounding).all()
-            and (A @ mixed.ravel() <= b + rounding * abs(A).sum(axis=1).max(initial=0.0)).all()
-            and np.linalg.eigvalsh(mixed)[0] >= -rounding
-        ):
+        if satisfies(mixed):
             return mixed
     return None
 

@@ -29,6 +29,9 @@ from .rounding import rounded_answer
 from .routes import Splitting
 from .strengthening import Strengthening, strengthening_of
 
+# Squares of larger differences, and products of these, leave the range of numbers.
+LARGEST = 1e70
+
 
 @dataclass(frozen=True, eq=False)
 class KMeans(Problem):
@@ -131,6 +134,8 @@ class KMeans(Problem):
     def __post_init__(self) -> None:
         points = as_points(self.X, "X")
         object.__setattr__(self, "X", points)
+        if np.ptp(points, axis=0).max(initial=0.0) > LARGEST:
+            raise InvalidInput.about("X", f"has features that spread over more than {LARGEST:g}; divide X by a number")
         if self.links is None:
             object.__setattr__(self, "links", Links(len(points)))
         as_instance(self.links, Links, "links", "a Links object: KMeans(X, Links(n, must=…, cannot=…), n_clusters=3)")

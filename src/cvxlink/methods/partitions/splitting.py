@@ -168,6 +168,8 @@ def shares(eigenvalues: np.ndarray, total: float) -> np.ndarray:
 
 def nearest_in_fantope(G: np.ndarray, w: np.ndarray, k: int) -> np.ndarray:
     """Return the projection of a symmetric matrix on 𝓕."""
+    if k == 1:  # there is one such matrix
+        return np.outer(w, w)
     g = G @ w
     G = G - np.outer(w, g) - np.outer(g, w)
     G += (w @ g) * np.outer(w, w)
