@@ -27,7 +27,7 @@ from .terminal import ExitCode, Stages
 from .writing import outputs, table_of_labels
 
 # After Ctrl-C, for saying what is known and saving it.
-SECONDS_TO_END = 5.0
+SECONDS_TO_END = 30.0
 
 
 @dataclass(frozen=True)

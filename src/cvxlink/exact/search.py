@@ -44,8 +44,8 @@ def undisturbed(step: Callable[..., Any]) -> Callable[..., Any]:
             return step(*arguments)
         finally:
             signal.signal(signal.SIGINT, before)
-            if pending:
-                raise KeyboardInterrupt
+            if pending:  # whoever handles Ctrl-C does so now
+                signal.raise_signal(signal.SIGINT)
 
     return whole
 

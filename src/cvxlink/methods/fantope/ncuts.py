@@ -87,7 +87,9 @@ class NCuts(Problem):
 
     @property
     def _degrees(self) -> np.ndarray:
-        return self.graph.degrees if self.graph.n_edges else np.ones(self.graph.n)
+        """The weights of points in k-means; points without neighbours have hardly any."""
+        degrees = self.graph.degrees
+        return np.maximum(degrees, 1e-12 * degrees.max()) if self.graph.n_edges else np.ones(self.graph.n)
 
     def learnt(self, values: Arrays) -> Learnt:
         """The rows of D^{-1/2}V; where V is known up to a rotation only, k-means does not mind."""

@@ -74,7 +74,7 @@ def refuted_by_parts(data: SideBySide, status: Status) -> str:
 class OneAfterTheOther(Route):
     """Solve the problems one after the other, each in its default way."""
 
-    name = "one-after-the-other"
+    name = "separately"
     why = "nothing joins the programs, so each has its own solution"
     iterates = True
 
