@@ -123,20 +123,22 @@ def test_a_time_limit_says_what_is_proven(folder):
 
 @pytest.mark.slow
 def test_ctrl_c_tells_what_is_known_and_saves_it(folder):
-    command = [sys.executable, "-c", "from cvxlink.cli import app; app()", *hard(folder)]
+    # The first node alone takes far longer than it takes to save a first clustering.
+    np.savetxt(folder / "large.csv", np.random.default_rng(0).random((400, 6)), delimiter=",")
+    arguments = ["optimal", "large.csv", "--clusters", "10", "--file", "search.json", "--out", "labels.csv"]
+    command = [sys.executable, "-c", "from cvxlink.cli import app; app()", *arguments]
     with subprocess.Popen(
         command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=with_helpers()
     ) as search:
         saved = folder / "search.json"
 
         def is_under_way() -> bool:
-            return (saved.exists() and "branched" in saved.read_text()) or search.poll() is not None
+            return (saved.exists() and '"labels": [' in saved.read_text()) or search.poll() is not None
 
         assert until(is_under_way, 60)
         search.send_signal(signal.SIGINT)
         printed, errors = search.communicate(timeout=60)
     assert search.returncode == 130, errors
-    assert "interrupted" in printed and "relative gap" in printed and "Traceback" not in errors
-    assert len((folder / "labels.csv").read_text().splitlines()) == 61
-    content = json.loads(saved.read_text())
-    assert content["labels"] is not None and any(node["fate"] == "branched" for node in content["nodes"])
+    assert "interrupted" in printed and "Traceback" not in errors
+    assert len((folder / "labels.csv").read_text().splitlines()) == 401
+    assert json.loads(saved.read_text())["labels"] is not None
