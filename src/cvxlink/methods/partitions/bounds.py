@@ -28,11 +28,8 @@ def proven_bound(partition: Partition, cuts: Cuts, entries: np.ndarray, mu: np.n
     Signs that do not fit are cut off. What is proven is for the numbers as they are stored: C, d and the cuts.
     """
     c, k = partition.order, partition.n_clusters
-    apart = np.zeros((c, c), dtype=bool)
-    i, j = partition.apart.T
-    apart[i, j] = apart[j, i] = True
     entries = (entries + entries.T) / 2
-    free = apart | np.eye(c, dtype=bool)
+    free = partition.are_apart | np.eye(c, dtype=bool)
     entries = np.where(free, entries, np.maximum(entries, 0))
     mu = np.maximum(mu, 0)
     A, b = rows_of(cuts, partition.block_d, partition.links.blocks, partition.largest_weight)

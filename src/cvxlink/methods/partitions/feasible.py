@@ -25,9 +25,7 @@ def repaired(partition: Partition, cuts: Cuts, Y: np.ndarray) -> np.ndarray | No
     """Return a feasible matrix near Y, or None if there is none close by that is found like this."""
     c, k = partition.order, partition.n_clusters
     w = partition.block_d / np.linalg.norm(partition.block_d)
-    apart = np.zeros((c, c), dtype=bool)
-    i, j = partition.apart.T
-    apart[i, j] = apart[j, i] = True
+    apart = partition.are_apart
     A, b = rows_of(cuts, partition.block_d, partition.links.blocks, partition.largest_weight)
     low, high = partition.diagonal_bounds
     rounding = gamma(4 * c)

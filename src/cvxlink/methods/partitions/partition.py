@@ -118,6 +118,14 @@ class Partition:
         return self.links.block_cannot
 
     @cached_property
+    def are_apart(self) -> np.ndarray:
+        """The same as a mask over all pairs of blocks."""
+        mask = np.zeros((self.order, self.order), dtype=bool)
+        i, j = self.apart.T
+        mask[i, j] = mask[j, i] = True
+        return mask
+
+    @cached_property
     def block_C(self) -> Any:
         """The cost on blocks, TᵀCT: of the same kind as C."""
         if isinstance(self.C, Congruence):

@@ -100,10 +100,7 @@ class Relaxation:
         on_points[blocks[:, None] == blocks] = 0.0
         np.fill_diagonal(on_points, np.diag(multipliers.entries)[blocks])
         i, j = np.triu_indices(self.n)
-        apart = np.zeros((partition.order, partition.order), dtype=bool)
-        p, q = partition.apart.T
-        apart[p, q] = apart[q, p] = True
-        signed = np.where(apart[blocks[i], blocks[j]], 0.0, on_points[i, j])
+        signed = np.where(partition.are_apart[blocks[i], blocks[j]], 0.0, on_points[i, j])
         duals = {"nonnegative": np.maximum(signed, 0) * np.where(i == j, 1.0, 2.0)}
         # A cannot-link between blocks stands for all that were given between them.
         a, b = partition.links.cannot.T

@@ -63,10 +63,7 @@ class Blocks:
         set_ = object.__setattr__
         set_(self, "C", as_dense(partition.block_C))
         set_(self, "w", partition.block_d / np.linalg.norm(partition.block_d))
-        apart = np.zeros((partition.order, partition.order), dtype=bool)
-        i, j = partition.apart.T
-        apart[i, j] = apart[j, i] = True
-        set_(self, "apart", apart)
+        set_(self, "apart", partition.are_apart)
         A, b = rows_of(self.cuts, partition.block_d, partition.links.blocks, partition.largest_weight)
         lengths = np.sqrt(np.asarray(A.multiply(A).sum(axis=1)).ravel())
         scale = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
