@@ -29,6 +29,7 @@ from ..clustering.contradiction import Contradiction
 from ..data.graph import Graph
 from ..data.links import Links
 from ..errors import SolveFailed
+from ..methods.partitions.kp_cut import share_of_graph
 from .doubts import why_doubtful
 
 # So few links leave the clusters of the graph nearly as they are, and a kernel learnt from them knows too little.
@@ -70,7 +71,7 @@ def choose(links: Links, n_clusters: int, graph: Graph) -> Choice:
     trouble = why_doubtful(graph, links, n_clusters)
     if trouble:
         return softly(trouble)
-    share = n_clusters / (n_clusters + len(links))
+    share = share_of_graph(links, n_clusters)
     return Choice(
         "KPCut", f"{_counted(links)} and {n_clusters} clusters: the graph weighs {share:.0%}, the links the rest"
     )

@@ -8,7 +8,7 @@ import pytest
 import cvxlink as cl
 from cvxlink.methods.partitions.bounds import proven_bound
 from cvxlink.methods.partitions.cuts import Cuts, rows_of, separated
-from cvxlink.methods.partitions.splitting import nearest_in_fantope, shares
+from cvxlink.methods.partitions.fantope_projection import FantopeProjection, shares
 from helpers.clusterings import drawn, keep, partitions, squared_distances_to_means
 
 
@@ -174,7 +174,7 @@ def test_the_projection_on_the_fantope_is_the_nearest_point_of_it():
     w /= np.linalg.norm(w)
     G = rng.standard_normal((6, 6))
     G = G + G.T
-    P = nearest_in_fantope(G, w, 3)
+    P = FantopeProjection(w, 3)(G)
     assert np.allclose(P @ w, w)
     assert np.trace(P) == pytest.approx(3)
     assert np.linalg.eigvalsh(P)[[0, -1]] == pytest.approx([0, 1], abs=1e-9)
@@ -182,6 +182,24 @@ def test_the_projection_on_the_fantope_is_the_nearest_point_of_it():
     for _ in range(50):
         V = np.linalg.qr(np.column_stack([w, rng.standard_normal((6, 2))]))[0]
         assert np.vdot(G - P, V @ V.T - P) <= 1e-9
+
+
+def test_projections_that_follow_eigenvectors_stay_in_the_set_and_near_the_true_ones(monkeypatch):
+    rng = np.random.default_rng(0)
+    w = rng.uniform(0.5, 1.5, 90)
+    w /= np.linalg.norm(w)
+    G = rng.standard_normal((90, 90))
+    G, change = G + G.T + 40 * np.diag(np.arange(90) > 83), rng.standard_normal((90, 90))
+    following, whole, calls = FantopeProjection(w, 4), [], []
+    monkeypatch.setattr(following, "_by_all", lambda G, by_all=following._by_all: calls.append(1) or by_all(G))
+    for step in range(30):
+        moved = G + 0.003 * step * (change + change.T)
+        P = following(moved)
+        whole.append(np.abs(P - FantopeProjection(w, 4)(moved)).max())
+        assert np.allclose(P @ w, w) and np.trace(P) == pytest.approx(4)
+        assert np.linalg.eigvalsh(P)[[0, -1]] == pytest.approx([0, 1], abs=1e-9)
+    assert max(whole) < 1e-4
+    assert len(calls) < 10  # most of them were followed
 
 
 @pytest.mark.parametrize("total", [0.5, 1.0, 2.7, 4.0])

@@ -49,9 +49,10 @@ def test_a_clustering_that_keeps_the_links_is_a_point_of_both(iris):
 
 
 def test_the_mixture_has_the_declared_kernel(iris):
-    graph, _, solution = iris
-    theta = 3 / (3 + 15)
-    assert solution.problem.theta == theta
+    graph, links, solution = iris
+    unlinked = set(range(graph.n)) - set(np.vstack([links.must, links.cannot]).ravel().tolist())
+    theta = len(unlinked) / graph.n * 3 / (3 + 15)
+    assert solution.problem.theta == pytest.approx(theta) and 0 < theta < 0.15
     K, Y = solution.values["K"], solution.values["Z"] / np.sqrt(np.outer(graph.degrees, graph.degrees))
     k, y = np.diag(K), np.diag(Y)
     Z = Y / np.outer(y, y) ** 0.25
@@ -65,6 +66,20 @@ def test_with_one_must_link_it_clusters_by_the_cut():
     a, b = np.flatnonzero(y == 0)[:2]
     solution = cl.KPCut(cl.Graph.knn(X, 5), cl.Links(40, must=[(a, b)]), 2).solve()
     assert cl.metrics.error(y, solution.cluster(2, random_state=0)) == 0  # KP alone puts all points in one place
+
+
+def test_with_links_on_all_points_the_cut_has_no_say():
+    graph = cl.Graph.from_affinity(np.ones((4, 4)))
+    assert cl.KPCut(graph, cl.Links(4, must=[(0, 1)], cannot=[(2, 3)]), 2).theta == 0
+    assert cl.KPCut(graph, cl.Links(4, cannot=[(2, 3)]), 2, share=0.3).theta == 0.3
+
+
+def test_clusters_keep_links_that_kmeans_breaks():
+    X, y = cl.datasets.blobs(60, 3, spread=4.0, random_state=0)
+    links = cl.Links.sample(y, n_links=40, random_state=0)
+    solution = cl.KPCut(cl.Graph.knn(X, 5), links, 3).solve()
+    assert links.violated(solution.cluster(method="kmeans", random_state=0)) > 0
+    assert links.violated(solution.cluster(random_state=0)) == 0
 
 
 def test_progress_is_that_of_both(iris):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import cvxpy as cp
@@ -11,6 +11,8 @@ import numpy as np
 
 from ... import terms
 from ...clustering import kernel_factor
+from ...clustering.linked_kmeans import linked_kmeans
+from ...data.links import Links
 from ...engine.formulation import Learnt
 from ...model.about import About
 from ...numerics.checks import as_fraction
@@ -40,8 +42,10 @@ class KPCut(LinkedProblem):
 
     K has unit diagonal, as KP's paper has it. The rows of a factor of Y have the length 1/√V in a cluster of volume V;
     here they have the square root of that, half-way to unit length, so that small clusters count less. Ẑ has the mean
-    diagonal 1. By default the cut weighs as much as one link per cluster, :math:`\theta = k/(k + m)` for m links: with
-    few of them the graph decides, with many the links do.
+    diagonal 1. By default the cut weighs as much as one link per cluster, and counts only for points without links:
+    :math:`\theta = \frac{u}{n} \cdot \frac{k}{k + m}` with m links, and u of the n points in none of them. With few
+    links the graph decides, with many the links do. If the clusters that k-means finds break a link, it goes on with
+    assignments that keep all of them.
 
     Parameters
     ----------
@@ -67,7 +71,7 @@ class KPCut(LinkedProblem):
         yields="embedding, kernel",
         hard_links=True,
         embedding=True,
-        cluster="kmeans",
+        cluster="partition",
     )
 
     def __post_init__(self) -> None:
@@ -110,8 +114,8 @@ class KPCut(LinkedProblem):
 
     @property
     def theta(self) -> float:
-        """The share of the cut, as given or as it follows from the number of links."""
-        return self.n_clusters / (self.n_clusters + len(self.links)) if self.share is None else self.share
+        """The share of the cut, as given or as it follows from the links."""
+        return share_of_graph(self.links, self.n_clusters) if self.share is None else self.share
 
     def learnt(self, values: Arrays) -> Learnt:
         """The rows of both factors, side by side."""
@@ -120,11 +124,20 @@ class KPCut(LinkedProblem):
         shorter = _divided_by_length(of_Z, 0.5)
         shorter = shorter / np.sqrt((shorter**2).sum(axis=1).mean())
         rows = np.hstack([np.sqrt(1 - theta) * _divided_by_length(of_K, 1.0), np.sqrt(theta) * shorter])
-        return Learnt(kernel=Congruence(rows, np.eye(rows.shape[1])), embedding=rows)
+        return Learnt(
+            kernel=Congruence(rows, np.eye(rows.shape[1])),
+            embedding=rows,
+            rounding=partial(linked_kmeans, rows, self.links, self.n_clusters),
+        )
 
     def point_of_clustering(self, labels: Any) -> dict[str, Any]:
         """The kernel of a clustering, and its projection."""
         return {name: value for part in self.parts.values() for name, value in part.point_of_clustering(labels).items()}
+
+
+def share_of_graph(links: Links, n_clusters: int) -> float:
+    """Return how much the graph weighs beside the links: as much as one link per cluster, for points without links."""
+    return (1 - len(links.linked) / links.n) * n_clusters / (n_clusters + len(links))
 
 
 def _divided_by_length(rows: np.ndarray, power: float) -> np.ndarray:

@@ -26,7 +26,7 @@ class Splitting(Route):
     """Project in turn on the matrices with the right eigenvalues and on those with the right entries."""
 
     name = "splitting"
-    why = "alternating directions, with one eigendecomposition per step on the blocks of must-linked points"
+    why = "accelerated alternating directions on the blocks of must-linked points"
     iterates = True
     remedy = "raise the time limit, or ask for less accuracy"
 

@@ -6,9 +6,10 @@ On blocks, with the unit vector w along the root weights, the program is
     \mathcal{F} = \{ww^\top + UMU^\top : 0 \preceq M \preceq I,\ \operatorname{tr} M = k - 1\},
 
 with U an orthonormal basis of the complement of w, and 𝓟 the matrices with non-negative entries, zeros at
-cannot-links, bounds on the diagonal, and cuts :math:`A(Y) \le b`. Each step projects on 𝓕, by one eigendecomposition,
-and on 𝓟. The second projection has multipliers :math:`\nu \ge 0` for the cuts, which a few steps of an accelerated
-gradient method improve from where they were; it need not be exact, because any multipliers give a rigorous bound.
+cannot-links, bounds on the diagonal, and cuts :math:`A(Y) \le b`. Each step projects on 𝓟 and on 𝓕, and Anderson's
+method shortens the way. The projection on 𝓟 has multipliers :math:`\nu \ge 0` for the cuts, which a few steps of an
+accelerated gradient method improve from where they were; it need not be exact, because any multipliers give a rigorous
+bound.
 """
 
 from __future__ import annotations
@@ -21,8 +22,10 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
+from ...numerics.acceleration import Anderson
 from ...numerics.matrices import as_dense
 from .cuts import Cuts, rows_of
+from .fantope_projection import FantopeProjection
 from .partition import Partition
 
 OVER_RELAXATION = 1.6
@@ -118,7 +121,7 @@ class State:
         middle = np.outer(w, w)
         if c > 1:
             middle = middle + (blocks.k - 1) / (c - 1) * (np.eye(c) - middle)
-        rho = 20 * float(np.linalg.norm(blocks.C)) / c
+        rho = 200 * float(np.linalg.norm(blocks.C)) / c
         return cls(middle, np.zeros((c, c)), np.zeros(len(blocks.b)), rho or 1.0)
 
     def on(self, R: sp.csr_array) -> State:
@@ -147,37 +150,6 @@ class Found(NamedTuple):
     steps: int
 
 
-def shares(eigenvalues: np.ndarray, total: float) -> np.ndarray:
-    """Return the nearest numbers between 0 and 1 with a given sum: all are shifted alike, then clipped."""
-    ends = np.sort(np.concatenate([eigenvalues, eigenvalues - 1]))
-
-    def clipped(shift: float) -> np.ndarray:
-        return np.clip(eigenvalues - shift, 0, 1)
-
-    low, high = 0, len(ends) - 1
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if clipped(ends[middle]).sum() >= total else (low, middle)
-    above, below = clipped(ends[low]).sum(), clipped(ends[high]).sum()
-    step = 0.0 if above == below else (above - total) / (above - below)
-    return clipped(ends[low] + step * (ends[high] - ends[low]))
-
-
-def nearest_in_fantope(G: np.ndarray, w: np.ndarray, k: int) -> np.ndarray:
-    """Return the projection of a symmetric matrix on 𝓕."""
-    if k == 1:  # there is one such matrix
-        return np.outer(w, w)
-    g = G @ w
-    G = G - np.outer(w, g) - np.outer(g, w)
-    G += (w @ g) * np.outer(w, w)
-    beyond = 1 + 2 * abs(G).sum(axis=1).max()
-    eigenvalues, V = scipy.linalg.eigh((G + G.T) / 2 - beyond * np.outer(w, w), driver="evd", overwrite_a=True)
-    x = shares(eigenvalues[1:], k - 1)
-    used = x > 0
-    V = V[:, 1:][:, used]
-    return np.outer(w, w) + (V * x[used]) @ V.T
-
-
 def solved(
     blocks: Blocks,
     state: State | None = None,
@@ -189,18 +161,18 @@ def solved(
     The value is that of a matrix in 𝓕, which lacks the other conditions by the residual, ‖Y − X‖.
     """
     state = State.first(blocks) if state is None else state
-    C, w, k = blocks.C, blocks.w, blocks.k
-    X, U, nu, rho = state.X, state.U, state.nu, state.rho
-    nearest = _Polyhedron(blocks)
+    C, rho, nu = blocks.C, state.rho, state.nu
+    in_fantope, in_polyhedron, accelerated = FantopeProjection(blocks.w, blocks.k), _Polyhedron(blocks), Anderson()
     sizes = max(float(np.linalg.norm(C)), 1e-300)
-    best = Found(state, X, -np.inf, state.multipliers(blocks), np.inf, np.inf, 0)
+    best = Found(state, state.X, -np.inf, state.multipliers(blocks), np.inf, np.inf, 0)
+    before, V = state.X, state.X + state.U
     for step in range(1, most + 1):
-        Y = nearest_in_fantope(X - U - C / rho, w, k)
-        before, V = X, OVER_RELAXATION * Y + (1 - OVER_RELAXATION) * X + U
-        X, nu = nearest(V, nu)
+        X, nu = in_polyhedron(V, nu)
         U = V - X
+        Y = in_fantope(X - U - C / rho)
         if step % ADAPTED_EVERY == 0 or step % CHECKED_EVERY == 0 or step == most:
             primal, dual = float(np.linalg.norm(Y - X)), rho * float(np.linalg.norm(X - before))
+        before = X
         if step % CHECKED_EVERY == 0 or step == most:
             now = State(X, U, nu, rho)
             bound = blocks.bound(now.entries(blocks), rho * nu)
@@ -210,10 +182,14 @@ def solved(
             best = best._replace(state=now, Y=Y, value=value, residual=primal, steps=step)
             if enough(best.bound, value, primal):
                 break
+        V = accelerated.after(V, OVER_RELAXATION * (Y - X))
         if step % ADAPTED_EVERY == 0:
             ratio = (primal / np.linalg.norm(X)) / max(dual / sizes, 1e-300)
             factor = FACTOR if ratio > IMBALANCE else 1 / FACTOR if ratio < 1 / IMBALANCE else 1.0
-            rho, U, nu = rho * factor, U / factor, nu / factor
+            if factor != 1.0:
+                rho, V, nu = rho * factor, X + U / factor, nu / factor
+                in_fantope.forget()
+                accelerated.forget()
     return best
 
 
