@@ -182,7 +182,9 @@ def solved(
             best = best._replace(state=now, Y=Y, value=value, residual=primal, steps=step)
             if enough(best.bound, value, primal):
                 break
-        V = accelerated.after(V, OVER_RELAXATION * (Y - X))
+        move = OVER_RELAXATION * (Y - X)
+        # With cuts a move depends on their multipliers too, which change on their own: combining moves leads astray.
+        V = V + move if len(nu) else accelerated.after(V, move)
         if step % ADAPTED_EVERY == 0:
             ratio = (primal / np.linalg.norm(X)) / max(dual / sizes, 1e-300)
             factor = FACTOR if ratio > IMBALANCE else 1 / FACTOR if ratio < 1 / IMBALANCE else 1.0
