@@ -31,7 +31,6 @@ FIELDS = ("set", "name")
 GAP = 1e-4
 LIMIT, JOBS, BASELINE_LIMIT = 600.0, 2, 120.0
 SOLVERS = ("CLARABEL", "SCS", "SDPA")
-FORMS = {"declared": {"form": "paper", "presolve": False}, "reduced": {}}
 N_ROOT, N_ROOT_LINKS, N_ROOT_CLUSTERS = 300, 60, 4
 
 
@@ -158,7 +157,8 @@ def against_solvers(problem: cl.Problem, limit: float, solvers: tuple[str, ...] 
     ours = problem.solve()
     fast = perf_counter() - began
     rows = [_row(f"route {ours.plan.route.name} (default)" if ours.plan.route else "default", ours, fast, "", 1.0)]
-    for solver, (how, form) in product(solvers, FORMS.items()):
+    forms: dict[str, dict] = {"declared": {"form": problem.about.form, "presolve": False}, "reduced": {}}
+    for solver, (how, form) in product(solvers, forms.items()):
         name, began = f"{solver}, {how}", perf_counter()
         try:
             solution = problem.solve(solver=solver, time_limit=limit, strict=False, **form)
@@ -191,8 +191,8 @@ def root_bounds(limit: float, n: int = N_ROOT) -> str:
     return f"""## The bound at the root, against solvers
 
 {n} points in {N_ROOT_CLUSTERS} blobs in 5 dimensions, {min(N_ROOT_LINKS, n // 2)} links. Every solver gets the program
-twice, as it is declared and as cvxlink reduces it, and at most {limit:g} s for each. A solver that was stopped counts with its time, and its ratio is marked ">":
-it is at least that. One that would need more memory than there is has no time.
+twice, as it is declared and as cvxlink reduces it, and at most {limit:g} s for each. A solver that was stopped counts
+with its time, and its ratio is marked ">": it is at least that. One that would need more memory than there is has no time.
 
 {chr(10).join(sections)}"""
 

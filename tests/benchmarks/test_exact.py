@@ -55,6 +55,6 @@ def test_the_page_is_written_and_finished_instances_are_not_solved_again(folder,
 
 def test_solvers_find_the_bound_of_the_route():
     for problem in exact.root_problems(24).values():
-        ours, clarabel = exact.against_solvers(problem, 60, ("CLARABEL",))
+        ours, clarabel, _ = exact.against_solvers(problem, 60, ("CLARABEL",))
         assert float(clarabel[3]) == pytest.approx(float(ours[3]), rel=1e-3)
         assert ours[5] == clarabel[5] == "OPTIMAL"
