@@ -192,7 +192,8 @@ def root_bounds(limit: float, n: int = N_ROOT) -> str:
 
 {n} points in {N_ROOT_CLUSTERS} blobs in 5 dimensions, {min(N_ROOT_LINKS, n // 2)} links. Every solver gets the program
 twice, as it is declared and as cvxlink reduces it, and at most {limit:g} s for each. A solver that was stopped counts
-with its time, and its ratio is marked ">": it is at least that. One that would need more memory than there is has no time.
+with its time, and its ratio is marked ">": it is at least that. One that would need more memory than there is has no
+time.
 
 {chr(10).join(sections)}"""
 
