@@ -27,9 +27,9 @@ import numpy as np
 from sklearn.preprocessing import StandardScaler
 
 import cvxlink as cl
+from cvxlink.studies.statistics import critical_difference, mean_ranks
 from panels import Line, draw
 from peers import PEERS, Task, why_missing
-from ranks import critical_difference, mean_ranks
 from resumable import RESULTS, Cells, bold_best, table, work_through, write_report
 
 SETTINGS = {"scaling": "unit variance", "most points": 400, "wrong": 0.2}

@@ -13,8 +13,8 @@ import cvxlink as cl
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 
 import few_links
+from cvxlink.studies.statistics import critical_difference, mean_ranks
 from few_links import ALONE, WRONG, compute, consistent_part, drawn_links, mean_scores, mixture, turned
-from ranks import critical_difference, mean_ranks
 from resumable import Cells
 
 FIELDS = ("data", "links", "method", "draw")

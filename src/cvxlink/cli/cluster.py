@@ -19,11 +19,11 @@ from ..estimator.choice import Choice
 from ..estimator.constrained_clustering import ConstrainedClustering
 from ..estimator.options import AUTO, is_auto
 from ..methods import METHODS
+from ..methods.called import errors_of, formulation_called, is_own
 from ..methods.fantope.ncuts import NCuts
 from ..methods.table import method
 from ..model.tables import same_name
 from ..plotting.overview import drawn_overview
-from .own_methods import errors_of, formulation_called, is_own
 from .reading import DataChoices, PointsAndLinks, recorded_warnings
 from .terminal import Stages
 from .wording import TO_BE_WARNED_OF, inaccuracy

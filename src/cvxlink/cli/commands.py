@@ -14,6 +14,7 @@ from . import cluster_arguments, optimal_arguments
 from .doors import Doors
 from .signals import InterruptibleApp
 from .streams import require_end
+from .study import study
 from .terminal import EXIT_CODES, ExitCode, errors_in_one_sentence, exit_code_of, print_json, say
 
 app = InterruptibleApp(
@@ -25,6 +26,7 @@ app = InterruptibleApp(
 )
 problems = typer.Typer(help="The library of instances with proven optima.", no_args_is_help=True)
 app.add_typer(problems, name="problems")
+app.add_typer(study, name="study")
 
 Folder = Annotated[Path | None, typer.Option("--folder", help="Your own folder of TOML files.")]
 Name = Annotated[str, typer.Argument(help="The name of an instance.")]
@@ -153,7 +155,7 @@ def bring_back(
 ) -> None:
     """Lift and certify a result that was computed elsewhere."""
     from ..engine.exchange import bring_back
-    from .own_methods import formulation_called
+    from ..methods.called import formulation_called
 
     with errors_in_one_sentence():
         for path in (program, result):

@@ -106,6 +106,7 @@ def finished(
         options,
         attempt.history,
         attempt.resources,
+        attempt.status,
     )
     if strict:
         raise_or_warn(solution)

@@ -92,7 +92,10 @@ class Solution(ExtendableKernel):
         For routes that iterate, the error after each iteration: a bound on the distance to the solution for the route
         "spreading", the relative gap for the others. Draw it with ``plotting.plot_convergence``.
     resources : Resources or None
-        Threads, whether it ran in its own process, and the peak memory of that process.
+        Threads, whether it ran in its own process, the peak memory of that process, and what stopped it.
+    claimed : Status or None
+        What the solver or route said of its answer, before anything was certified. OPTIMAL here and another status
+        above is a claim that did not hold.
     """
 
     problem: Formulation
@@ -107,6 +110,7 @@ class Solution(ExtendableKernel):
     options: dict[str, Any] = field(default_factory=dict)
     history: tuple[float, ...] = ()
     resources: Resources | None = None
+    claimed: Status | None = None
 
     @property
     def value(self) -> float:

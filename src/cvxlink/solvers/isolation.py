@@ -39,13 +39,17 @@ class Limits:
 
 @dataclass
 class Ended:
-    """How the work ended: with an answer, at a limit, or in failure; and the peak memory in megabytes."""
+    """How the work ended: with an answer, at a limit, or in failure; and the peak memory in megabytes.
+
+    ``limit`` and ``failure`` are words; ``stopped_by`` is "time", "memory", "crash", or None if it ended by itself.
+    """
 
     answer: Any = None
     limit: str | None = None
     failure: str | None = None
     seconds: float = 0.0
     megabytes: float | None = None
+    stopped_by: str | None = None
 
 
 class NotSendable(InvalidProblem):
@@ -261,34 +265,38 @@ class _Conversation:
         report = self._report()
         megabytes = None if report is None else report.megabytes
         if self.limits.seconds is None:
-            return Ended(failure=f"the process of {self.who} did not start within {START_UP_SECONDS:g} s")
-        seconds = self.limits.seconds
-        return Ended(limit=f"{self.stage.who} was stopped after {seconds:g} s", seconds=seconds, megabytes=megabytes)
+            words = f"the process of {self.who} did not start within {START_UP_SECONDS:g} s"
+            return Ended(failure=words, stopped_by="crash")
+        words, seconds = f"{self.stage.who} was stopped after {self.limits.seconds:g} s", self.limits.seconds
+        return Ended(limit=words, seconds=seconds, megabytes=megabytes, stopped_by="time")
 
     def _ended(self, seconds: float) -> Ended:
         report, who = self._report(), self.stage.who
         if report is None:
             self.run.remove_folder()
             words = "was ended from outside, together with the process that watched it"
-            return Ended(failure=f"the process of {who} {words}", seconds=seconds)
+            return Ended(failure=f"the process of {who} {words}", seconds=seconds, stopped_by="crash")
         if report.stopped_at is not None:
             words = f"{who} was stopped at {report.stopped_at / 1e9:.2f} GB"
-            return Ended(limit=words, seconds=seconds, megabytes=report.megabytes)
+            return Ended(limit=words, seconds=seconds, megabytes=report.megabytes, stopped_by="memory")
         if self.answer is not None:
             return self._answered(seconds, report)
         last = self.printed.last_line
         words = "was stopped" if report.code is None else how_it_ended(report.code)
         failure = f"the process of {who} {words}{f': {last}' if last else ''}"
         if self.limits.memory is not None and "memory" in self.printed.text.lower():
-            return Ended(limit=f"there was not enough memory: {failure}", seconds=seconds, megabytes=report.megabytes)
-        return Ended(failure=failure, seconds=seconds, megabytes=report.megabytes)
+            words = f"there was not enough memory: {failure}"
+            return Ended(limit=words, seconds=seconds, megabytes=report.megabytes, stopped_by="memory")
+        return Ended(failure=failure, seconds=seconds, megabytes=report.megabytes, stopped_by="crash")
 
     def _answered(self, seconds: float, report: Report) -> Ended:
         assert self.answer is not None
         try:
             answer, out_of_memory, count = pickle.loads(self.answer)
         except Exception as error:
-            return Ended(failure=f"the answer of {self.who} cannot be read: {error}", seconds=seconds)
+            words = f"the answer of {self.who} cannot be read: {error}"
+            return Ended(failure=words, seconds=seconds, stopped_by="crash")
         # Expressions in the answer keep their numbers, so those that are made here from now on need others.
         lin_utils.ID_COUNTER.count = max(lin_utils.ID_COUNTER.count, count)
-        return Ended(answer, out_of_memory, seconds=seconds, megabytes=report.megabytes)
+        stopped_by = "memory" if out_of_memory else None
+        return Ended(answer, out_of_memory, seconds=seconds, megabytes=report.megabytes, stopped_by=stopped_by)

@@ -103,11 +103,14 @@ class Resources:
         Whether it ran in its own process.
     megabytes : float or None
         The peak memory of that process.
+    stopped_by : str or None
+        What ended that process: "time" or "memory" at a limit, "crash", or None if it ended by itself.
     """
 
     threads: int
     isolated: bool = False
     megabytes: float | None = None
+    stopped_by: str | None = None
 
     def __str__(self) -> str:
         threads = f"{self.threads} thread{'s' if self.threads != 1 else ''}"
@@ -266,4 +269,4 @@ def without_answer(ended: Ended) -> Attempt:
 
 def resources_of(ended: Ended, limits: Limits, isolated: bool) -> Resources:
     """Return what the work ran on."""
-    return Resources(limits.threads or threads_in_use(), isolated, ended.megabytes)
+    return Resources(limits.threads or threads_in_use(), isolated, ended.megabytes, ended.stopped_by)

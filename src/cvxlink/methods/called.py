@@ -1,4 +1,4 @@
-"""Formulations of one's own on the command line: ``--method module:Class``."""
+"""Formulations of one's own by the name ``module:Class``, on the command line and in studies."""
 
 from __future__ import annotations
 

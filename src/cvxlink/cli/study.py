@@ -1,0 +1,177 @@
+"""``cvxlink study``: run, watch, merge and report comparisons of solvers and of methods."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from .terminal import errors_in_one_sentence, say
+
+study = typer.Typer(help="Compare solvers or methods: a study is a TOML file.", no_args_is_help=True)
+
+File = Annotated[Path, typer.Argument(help="The study, a TOML file.")]
+Folder = Annotated[
+    Path | None, typer.Option("--folder", help="Where results are kept; by default STUDY-results beside the file.")
+]
+Jobs = Annotated[int, typer.Option(min=1, max=512, help="Cells at a time.")]
+Only = Annotated[
+    list[str] | None, typer.Option("--only", help="Only cells with this in the name of instance or configuration.")
+]
+COLUMNS = [
+    *("instance", "configuration", "accuracy", "repeat", "outcome", "status", "claimed", "proven_to", "value"),
+    *("bound", "gap", "violation", "seconds", "megabytes", "iterations", "by", "reason", "key"),
+]
+
+
+def folder_of(file: Path, folder: Path | None) -> Path:
+    """Return where the results of a study are kept."""
+    return file.with_name(f"{file.stem}-results") if folder is None else folder
+
+
+@study.command()
+def run(file: File, folder: Folder = None, jobs: Jobs = 1, only: Only = None) -> None:
+    """Compute the cells that are missing, and show what was found. End it in any way: it goes on from there."""
+    _run(file, folder_of(file, folder), jobs, only or [])
+
+
+@study.command()
+def resume(file: File, folder: Folder = None, jobs: Jobs = 1, only: Only = None) -> None:
+    """Go on with a study that was begun: compute exactly what is missing."""
+    from ..errors import InvalidInput
+    from ..studies.store import RESULTS
+
+    where = folder_of(file, folder)
+    with errors_in_one_sentence():
+        if not (where / RESULTS).exists():
+            raise InvalidInput(f"there is nothing to resume in {where}; `cvxlink study run {file}` begins", "folder")
+    _run(file, where, jobs, only or [])
+
+
+def _run(file: Path, where: Path, jobs: int, only: list[str]) -> None:
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    from ..errors import InvalidInput, visible
+    from ..studies.cells import Cell, cells_of
+    from ..studies.description import Study
+    from ..studies.running import Standing, standing
+    from ..studies.running import run as run_study
+    from ..studies.summary import summary
+
+    def chosen(cell: Cell) -> bool:
+        return not only or any(part in text for part in only for text in (cell.instance.name, cell.configuration.name))
+
+    with errors_in_one_sentence() as console:
+        described = Study.read(file)
+        if not any(chosen(cell) for cell in cells_of(described)):
+            raise InvalidInput(f"no cell has {' or '.join(map(repr, only))} in its name", "only")
+        say(str(standing(described, where)), to_errors=True)
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+        with Progress(*columns, TimeRemainingColumn(), console=console, transient=True) as progress:
+            bar = progress.add_task("cells", total=None)
+
+            def tell(now: Standing, record: dict[str, Any]) -> None:
+                words = f"{visible(record['instance'])}, {visible(record['configuration'])}"
+                failures = f", {now.failed} failed" if now.failed else ""
+                progress.update(bar, completed=now.finished, total=now.total, description=f"{words}{failures}")
+
+            records = run_study(described, where, jobs, chosen if only else None, tell)
+        say(summary(described, records), to_errors=False)
+
+
+@study.command()
+def status(file: File, folder: Folder = None) -> None:
+    """Say how far a study has come."""
+    from ..studies.description import Study
+    from ..studies.running import standing
+
+    with errors_in_one_sentence():
+        say(str(standing(Study.read(file), folder_of(file, folder))), to_errors=False)
+
+
+@study.command()
+def merge(
+    folders: Annotated[list[Path], typer.Argument(help="Folders with results.")],
+    into: Annotated[Path, typer.Option("--into", help="The folder that gets them all.")],
+) -> None:
+    """Put the results of several folders into one."""
+    from ..studies.store import merged
+
+    with errors_in_one_sentence():
+        added = merged(folders, into)
+        say(f"{added} results added to {into}", to_errors=False)
+
+
+@study.command()
+def report(
+    file: File,
+    folder: Folder = None,
+    score: Annotated[str, typer.Option(help="In studies of methods: ari, nmi, error, pairwise or violated.")] = "ari",
+) -> None:
+    """Show what a study found so far."""
+    from ..studies.description import Study
+    from ..studies.summary import summary
+
+    with errors_in_one_sentence():
+        described = Study.read(file)
+        say(summary(described, _records(described, folder_of(file, folder)), score), to_errors=False)
+
+
+@study.command()
+def export(
+    file: File,
+    out: Annotated[Path, typer.Option(help="NAME.csv or NAME.jsonl.")],
+    folder: Folder = None,
+) -> None:
+    """Write the results of a study as a table."""
+    from ..data.files.atomic import write_whole
+    from ..errors import InvalidInput
+    from ..studies.description import Study
+    from ..studies.judging import outcome
+
+    with errors_in_one_sentence():
+        if out.suffix not in (".csv", ".jsonl"):
+            raise InvalidInput(f"{out} must end in .csv or .jsonl, which says what to write", "out")
+        described = Study.read(file)
+        records = _records(described, folder_of(file, folder))
+        if described.kind == "solvers":
+            records = [record | {"outcome": str(outcome(record))} for record in records]
+        if out.suffix == ".jsonl":
+            write_whole(out, "".join(json.dumps(record) + "\n" for record in records))
+        else:
+            scores = list(dict.fromkeys(name for record in records for name in record.get("scores") or ()))
+            text = io.StringIO()
+            writer = csv.writer(text, lineterminator="\n")
+            names = [name for name in COLUMNS if any(name in record for record in records)]
+            writer.writerow([*names, *scores])
+            for record in records:
+                cells = [record.get(name) for name in names] + [(record.get("scores") or {}).get(s) for s in scores]
+                writer.writerow(cells)
+            write_whole(out, text.getvalue())
+        say(f"{len(records)} results in {out}", to_errors=False)
+
+
+def _records(described: Any, where: Path) -> list[dict[str, Any]]:
+    """Return the results of the cells of a study that are there."""
+    from ..errors import InvalidInput
+    from ..studies.cells import cells_of
+    from ..studies.store import Store
+
+    known = {record["key"]: record for record in Store(where).records()}
+    found = [known[cell.key] for cell in cells_of(described) if cell.key in known]
+    if not found:
+        raise InvalidInput(
+            f"there are no results of this study in {where}; `cvxlink study run` computes them", "folder"
+        )
+    return found
