@@ -27,6 +27,14 @@ def test_links_are_kept_and_no_single_move_is_better(seed):
     assert best <= squared_distances_to_means(X, labels) * (1 + 1e-12) <= 4 * best
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_no_cluster_is_empty(seed):
+    X = np.random.default_rng(seed).standard_normal((6, 2))
+    links = cl.Links(6, must=[(5, 1), (5, 4)], cannot=[(2, 0), (3, 4), (0, 1), (5, 2), (2, 4)])
+    labels = linked_kmeans(X, links, 4, seed)
+    assert keep(links, labels) and len(set(labels.tolist())) == 4  # four blocks, so each is a cluster
+
+
 def test_where_no_clustering_keeps_the_links_there_is_a_warning():
     X, _ = cl.datasets.blobs(20, 2, random_state=0)
     triangle = cl.Links(20, cannot=[(0, 1), (1, 2), (0, 2)])

@@ -7,7 +7,7 @@ import pytest
 
 import cvxlink as cl
 from cvxlink import ConstrainedClustering
-from cvxlink.estimator.choice import SOFT, choose
+from cvxlink.estimator.choice import MANY, SOFT, choose
 from cvxlink.estimator.doubts import FEWEST, kept_share, predicted_share, why_doubtful
 
 
@@ -47,6 +47,13 @@ def test_the_table(blobs):
         chosen = choose(links, 2 if links is crowded else 3, graph)
         assert (chosen.method, chosen.options) == ("LinkedCut", SOFT) and why in chosen.reason
     assert choose(crowded, 3, graph).method == "LinkedCut" and not choose(crowded, 3, graph).options  # three links
+
+
+def test_many_links_decide_alone():
+    X, y = cl.datasets.blobs(300, 3, spread=0.5, random_state=1)
+    graph = cl.Graph.knn(X, 6)
+    for count, expected in ((MANY, "KPCut"), (MANY + 1, "KP")):
+        assert choose(cl.Links.sample(y, n_links=count, random_state=0), 3, graph).method == expected
 
 
 def test_graphs_that_kp_or_cuts_do_not_cover():

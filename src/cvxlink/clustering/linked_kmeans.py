@@ -43,11 +43,12 @@ def _improved(embedding: np.ndarray, labels: np.ndarray, links: Links, k: int) -
     sizes = np.bincount(links.blocks, minlength=links.n_blocks)
     sums = np.zeros((links.n_blocks, embedding.shape[1]))
     np.add.at(sums, links.blocks, embedding)
-    assigner = Assigner(Rules.of(links.n_blocks, k, links.block_cannot, nonempty=False))
+    # No cluster is empty, unless there are too few blocks for that.
+    assigner = Assigner(Rules.of(links.n_blocks, k, links.block_cannot, nonempty=links.n_blocks >= k))
     squares, centres = float((embedding**2).sum()), np.zeros((k, embedding.shape[1]))
     best, lowest = labels, np.inf
     for _ in range(MOST_STEPS):
-        for cluster in np.unique(labels):  # an empty cluster keeps its centre
+        for cluster in np.unique(labels):  # an empty one, if there must be one, keeps its centre
             centres[cluster] = embedding[labels == cluster].mean(axis=0)
         costs = sizes[:, None] * (centres**2).sum(axis=1) - 2 * sums @ centres.T
         on_blocks = assigner(costs, ASSIGNMENT).labels

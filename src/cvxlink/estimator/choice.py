@@ -9,6 +9,7 @@ links that look wrong: they do not help to predict one another               Lin
 other links, on a graph with points that have no neighbours                  KP
 fewer than five other links, no cannot-links, or components of the graph     LinkedCut
 without links
+more than 300 other links                                                    KP
 all other links                                                              KPCut
 ===========================================================================  =========================
 
@@ -34,6 +35,8 @@ from .doubts import why_doubtful
 
 # So few links leave the clusters of the graph nearly as they are, and a kernel learnt from them knows too little.
 FEW = 5
+# With more links they decide nearly alone, and a cut with one unknown per cannot-link would take minutes.
+MANY = 300
 # A must-link pulls a third as strongly as all edges of a typical point; a cannot-link pushes a tenth as strongly.
 SOFT = {"must_weight": 0.3, "cannot_weight": 0.1}
 
@@ -72,6 +75,8 @@ def choose(links: Links, n_clusters: int, graph: Graph) -> Choice:
     if trouble:
         return softly(trouble)
     share = share_of_graph(links, n_clusters)
+    if len(links) > MANY:
+        return Choice("KP", f"{_counted(links)}, more than {MANY}: beside them the graph would weigh {share:.2%}")
     return Choice(
         "KPCut", f"{_counted(links)} and {n_clusters} clusters: the graph weighs {share:.0%}, the links the rest"
     )

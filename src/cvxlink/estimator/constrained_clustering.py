@@ -152,6 +152,7 @@ class ConstrainedClustering(ClusterMixin, OptionsAsParameters):
     other links, on a graph with points that have no neighbours            KP
     fewer than five other links, no cannot-links, or components of the     LinkedCut
     graph without links
+    more than 300 other links                                              KP
     all other links                                                        KPCut
     =====================================================================  =========================
 

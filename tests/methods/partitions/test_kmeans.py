@@ -211,6 +211,15 @@ def test_shares_have_their_sum_and_are_shifted_alike(total):
     assert np.ptp((numbers - x)[inside]) < 1e-12 if inside.any() else True
 
 
+def test_points_of_any_size_leave_the_answer_feasible():
+    far = cl.KMeans(np.array([[0.0, 0.0], [1e6, 1e6]]), None, 2).solve(strict=False)
+    np.testing.assert_allclose(far.values["Z"], np.eye(2), atol=1e-6)  # each point is a cluster
+    X = np.random.default_rng(0).standard_normal((80, 2))
+    ordinary, tiny = (cl.KMeans(scale * X, None, 4).solve(accuracy=1e-3, strict=False) for scale in (1.0, 1e-9))
+    assert tiny.status is ordinary.status is cl.Status.OPTIMAL
+    assert tiny.certificate.lower_bound * 1e18 == pytest.approx(ordinary.certificate.lower_bound, rel=1e-3)
+
+
 def test_bad_input_is_named():
     X, links = drawn(0)
     for arguments, words in (

@@ -7,9 +7,11 @@ from time import perf_counter
 import numpy as np
 
 from ...numerics.matrices import Congruence
+from ...numerics.rounding import norm_above
 from ...numerics.threads import threads_for
 from ...programs.status import DEFAULT_ACCURACY, Status
 from ...solvers.route import Attempt, Progress, Route, Settings
+from .bounds import cost_sizes
 from .feasible import repaired
 from .relaxation import Relaxation
 from .splitting import Blocks, solved
@@ -40,9 +42,10 @@ class Splitting(Route):
         start = perf_counter()
         accuracy = SHARE * (DEFAULT_ACCURACY if settings.accuracy is None else settings.accuracy)
         blocks, history = Blocks(data.partition, data.cuts), []
+        unit = min(1.0, float(norm_above(cost_sizes(data.partition)))) or 1.0  # as in the certificate
 
         def enough(bound: float, value: float, residual: float) -> bool:
-            gap = abs(value - bound) / (1 + abs(value))
+            gap = abs(value - bound) / (unit + abs(value))
             history.append(gap)
             seconds = perf_counter() - start
             if settings.verbose:
@@ -60,7 +63,7 @@ class Splitting(Route):
         elif found.steps == MOST_STEPS:
             status, reason = Status.INACCURATE, f"stopped after {found.steps} steps"
         Y = found.Y
-        if feasible is not None and abs(np.vdot(blocks.C, feasible - Y)) <= accuracy * (1 + abs(found.value)):
+        if feasible is not None and abs(np.vdot(blocks.C, feasible - Y)) <= accuracy * (unit + abs(found.value)):
             Y = feasible
         return Attempt(
             status,

@@ -35,6 +35,8 @@ INNER_STEPS = 5
 ADAPTED_EVERY = 20
 FACTOR = 1.3
 IMBALANCE = 3.0
+# It stays within this factor of the first one: a residual that is zero must not drive it beyond what numbers can hold.
+FURTHEST = 1e6
 # How often the bound is computed.
 CHECKED_EVERY = 25
 
@@ -162,6 +164,7 @@ def solved(
     """
     state = State.first(blocks) if state is None else state
     C, rho, nu = blocks.C, state.rho, state.nu
+    rho_first = State.first(blocks).rho
     in_fantope, in_polyhedron, accelerated = FantopeProjection(blocks.w, blocks.k), _Polyhedron(blocks), Anderson()
     sizes = max(float(np.linalg.norm(C)), 1e-300)
     best = Found(state, state.X, -np.inf, state.multipliers(blocks), np.inf, np.inf, 0)
@@ -188,7 +191,7 @@ def solved(
         if step % ADAPTED_EVERY == 0:
             ratio = (primal / np.linalg.norm(X)) / max(dual / sizes, 1e-300)
             factor = FACTOR if ratio > IMBALANCE else 1 / FACTOR if ratio < 1 / IMBALANCE else 1.0
-            if factor != 1.0:
+            if factor != 1.0 and 1 / FURTHEST <= rho * factor / rho_first <= FURTHEST:
                 rho, V, nu = rho * factor, X + U / factor, nu / factor
                 in_fantope.forget()
                 accelerated.forget()
