@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import cvxlink as cl
-from cvxlink.studies import Configuration, InstanceChoice, Study
 from cvxlink.studies.cells import cells_of
+from cvxlink.studies.description import Configuration, InstanceChoice, Study
 
 GOOD = """
 title = "Two solvers"

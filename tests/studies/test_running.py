@@ -13,8 +13,10 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 import cvxlink as cl
-from cvxlink.studies import Study, StudyBusy, StudyFailed, outcome, run, standing
-from cvxlink.studies.store import Store, merged
+from cvxlink.studies.description import Study
+from cvxlink.studies.judging import outcome
+from cvxlink.studies.running import StudyFailed, run, standing
+from cvxlink.studies.store import Store, StudyBusy, merged
 
 STUDY = {
     "title": "Small",
@@ -25,7 +27,8 @@ STUDY = {
 }
 BEGUN = """
 import sys
-from cvxlink.studies import Study, run
+from cvxlink.studies.description import Study
+from cvxlink.studies.running import run
 run(Study.of({study!r}), sys.argv[1], tell=lambda now, record: print(now.finished, flush=True))
 """
 # What differs between two runs of the same cell.

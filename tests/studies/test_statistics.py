@@ -8,9 +8,8 @@ import scipy.stats
 
 import cvxlink as cl
 from cvxlink.engine.judging import is_proven
-from cvxlink.studies import Outcome, Times, outcome
-from cvxlink.studies.judging import proven_to
-from cvxlink.studies.statistics import holm, interval, shifted_geometric_mean
+from cvxlink.studies.judging import Outcome, outcome, proven_to
+from cvxlink.studies.statistics import Times, holm, interval, shifted_geometric_mean
 
 
 def record(instance, configuration, seconds, solved=True, accuracy=1e-4, **more):
