@@ -24,6 +24,8 @@ FIRST_STEPS = 2000
 # left to the best known clustering.
 CLOSE = 1e-5
 SHARE = 0.02
+# So many rounds without a gain worth its time are the last ones.
+MOST_IDLE = 2
 
 
 class Effort(NamedTuple):
@@ -131,7 +133,7 @@ def strengthened(
     cuts = Cuts() if cuts is None else cuts
     first: float | None = None
     best: Found | None = None
-    best_cuts = cuts
+    best_cuts, idle = cuts, 0
     for number in range(effort.rounds + 1):
         blocks = Blocks(partition, cuts)
         target = upper - gap * abs(upper)
@@ -141,7 +143,8 @@ def strengthened(
             close = abs(value - bound) <= max(CLOSE * abs(value), SHARE * left) and residual <= 1e-3
             return bound >= target or close or perf_counter() > deadline
 
-        found = solved(blocks, state, effort.steps if len(cuts) else FIRST_STEPS, enough)
+        most = effort.steps if len(cuts) else FIRST_STEPS
+        found = solved(blocks, state, most, enough)
         if best is None or found.bound > best.bound:
             best, best_cuts = found, cuts
         gained = np.inf if not history else best.bound - history[-1].bound
@@ -153,7 +156,10 @@ def strengthened(
         if report is not None:
             report(best.bound)
         history.append(Round(number, *counts, best.bound, closed, found.steps, perf_counter() - began))
-        if perf_counter() > deadline or _is_enough(best.bound, upper, gained, gap, effort.least_gain):
+        idle = idle + 1 if _gained_little(best.bound, upper, gained, effort.least_gain) else 0
+        # A round that ended before its bound had settled may yet gain in the next one.
+        is_over = idle > 0 and (found.steps < most or idle >= MOST_IDLE)
+        if perf_counter() > deadline or _is_enough(best.bound, upper, gap) or is_over:
             break
         active = found.state.nu > 0
         kept = chosen(cuts, active)
@@ -169,12 +175,14 @@ def strengthened(
     return Strengthened(best_cuts, last, cuts, tuple(history))
 
 
-def _is_enough(bound: float, upper: float, gained: float, gap: float, least_gain: float) -> bool:
-    """Whether the bound is as good as is asked for, or the last round gained too little to go on."""
-    if not np.isfinite(upper):
-        return gained < CLOSE * abs(bound)
-    left = upper - bound
-    return left <= gap * abs(upper) or gained < least_gain * left
+def _is_enough(bound: float, upper: float, gap: float) -> bool:
+    """Whether the bound is as good as is asked for."""
+    return bool(np.isfinite(upper)) and upper - bound <= gap * abs(upper)
+
+
+def _gained_little(bound: float, upper: float, gained: float, least_gain: float) -> bool:
+    """Whether a round gained too little for another one to be worth its time."""
+    return gained < (least_gain * (upper - bound) if np.isfinite(upper) else CLOSE * abs(bound))
 
 
 @dataclass(frozen=True, eq=False)
