@@ -163,6 +163,8 @@ class HarmonicExtension:
 
         a bound that small weights at single points do not harm: it is relative to the degrees.
         """
+        if not len(self.unknown):
+            return np.zeros(0), np.zeros(0)
         system = self._system
         beside = system.tocoo()
         if (beside.data[beside.row != beside.col] > 0).any() or (system - system.T).data.any():
@@ -171,16 +173,6 @@ class HarmonicExtension:
         x = self._solve(right[:, None]).ravel()
         below = system @ x - gamma(2 * terms_per_row(system) + 4) * (abs(system) @ abs(x))
         return (x, below) if np.isfinite(x).all() and (x >= 0).all() and (below > 0).all() else None
-
-    def response(self, residual: np.ndarray) -> np.ndarray:
-        """Return a bound on the entries of L_uu⁻¹r, from bounds on those of r, one column each; infinity if unknown."""
-        if not len(self.unknown):
-            return residual
-        if self.walk is None:
-            return np.full_like(residual, np.inf)
-        x, below = self.walk
-        largest = (residual / below[:, None]).max(axis=0, initial=0.0)
-        return np.outer(x, largest) * (1 + gamma(8))
 
     @property
     def _walk_is_short(self) -> bool:
