@@ -265,8 +265,8 @@ def test_anything_measurable_is_a_study(peers):
     assert [one.name for one in expanded(study)] == ["size, n=1", "size, n=2", "n=3"]
     found = {(r["instance"], r["configuration"]): r for r in run(study, peers / "out")}
     record = found["size, n=2", "peers:number, size=0.5"]
-    assert record["scores"] == {"twice": 4, "size": 0.5, "none": None, "far": None}
-    assert record["words"] == {"how": "by hand"} and record["seconds"] == 7 and not is_failure(record)
+    assert record["numbers"] == {"twice": 4, "size": 0.5, "none": None, "far": None}
+    assert record["texts"] == {"how": "by hand"} and record["seconds"] == 7 and not is_failure(record)
     assert "peers:listed must return numbers and texts by name, not [3]" in found["n=3", "peers:listed"]["reason"]
     assert "'n' is {}" in found["n=3", "peers:nested"]["reason"] and is_failure(found["n=3", "peers:nested"])
     again = []

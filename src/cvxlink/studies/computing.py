@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import metrics
+from .. import instances, metrics
 from ..data.links import Links
 from ..engine.solution import Solution
 from ..errors import CvxlinkError, InconsistentLinks, MissingDependency, SolverUnavailable
@@ -61,7 +61,7 @@ def _without_error(work: Callable[[Cell], dict[str, Any]], cell: Cell) -> dict[s
 def _solved(cell: Cell) -> dict[str, Any]:
     """Solve the program of a cell."""
     configuration = cell.configuration
-    return _described(
+    return _optimum(cell) | _described(
         cell.instance.problem().solve(
             solver=configuration.solver,
             route=configuration.route,
@@ -74,6 +74,14 @@ def _solved(cell: Cell) -> dict[str, Any]:
             strict=False,
         )
     )
+
+
+def _optimum(cell: Cell) -> dict[str, Any]:
+    """Return the proven optimum of a problem of the library: a check on what is certified."""
+    if cell.instance.library is None:
+        return {}
+    reference = instances.load(cell.instance.library).reference
+    return {"reference": {"value": reference.value, "tolerance": reference.tolerance}}
 
 
 def _described(solution: Solution) -> dict[str, Any]:
@@ -204,7 +212,7 @@ def _measured(cell: Cell) -> dict[str, Any]:
         else:
             raise TypeError(f"{name} must return numbers and texts by name; {key!r} is {shown(value)}")
     seconds = numbers.pop("seconds", None) or seconds
-    return {"scores": numbers, "words": texts, "seconds": round(seconds, 6), "by": name}
+    return {"numbers": numbers, "texts": texts, "seconds": round(seconds, 6), "by": name}
 
 
 def _number(value: Any) -> float | None:

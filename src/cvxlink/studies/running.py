@@ -111,8 +111,8 @@ def run(
 
 
 def is_failure(record: dict[str, Any]) -> bool:
-    """Whether a cell came to nothing: not proven, or without scores."""
-    if "scores" in record:
+    """Whether a cell came to nothing: not proven, or without scores or numbers."""
+    if "scores" in record or "numbers" in record:
         return False
     return outcome(record) is not Outcome.PROVEN
 
