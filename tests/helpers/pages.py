@@ -24,6 +24,16 @@ KINDS = (
     {"status": "OPTIMAL", "claimed": "OPTIMAL", "value": 1.0},
 )
 
+HOSTILE = (
+    "<script>alert(1)</script>",
+    "</script><img src=x onerror=alert(2)>",
+    "quotes \" ' ` & &lt; \\",
+    "line\u2028paragraph\u2029end",
+    "\u202eright to left \u05d0\u05d1",
+    "__proto__",
+    "a" * 300,
+)
+
 
 @contextmanager
 def chromium() -> Iterator:
@@ -79,12 +89,16 @@ def solver_records(study: Study, instances: int, seed: int = 0, text: int = 0, f
                         record |= KINDS[int(random.integers(len(KINDS)))] | {"reason": "it failed"}
                     if text:
                         record["log"] = "".join(random.choice(digits, text))
-                        record["plan"] = f"{configuration.name} on instance_{i}: " + "reduce, solve, certify; " * (text // 24)
+                        record["plan"] = f"{configuration.name} on instance_{i}: " + "reduce, solve, certify; " * (
+                            text // 24
+                        )
                     records.append(record)
     return [records[k] for k in random.permutation(len(records))]
 
 
-def method_study(names=("KP", "SRCP", "NCuts", "SL"), data=("iris", "wine", "two_moons"), links=(5, 10), draws=3) -> Study:
+def method_study(
+    names=("KP", "SRCP", "NCuts", "SL"), data=("iris", "wine", "two_moons"), links=(5, 10), draws=3
+) -> Study:
     return Study.of(
         {
             "title": "Methods made up",
@@ -104,8 +118,34 @@ def method_records(study: Study, instances: list[str], seed: int = 0, failing: f
             record = named | {"key": f"{len(records):016x}", "seconds": float(random.uniform(0.1, 1))}
             if random.random() >= failing:
                 ari = float(np.clip(0.7 + 0.05 * k + random.normal(0, 0.1), 0, 1))
-                record |= {"scores": {"ari": ari, "error": 1 - ari, "violated": None}, "by": "route", "status": "OPTIMAL"}
+                record |= {
+                    "scores": {"ari": ari, "error": 1 - ari, "violated": None},
+                    "by": "route",
+                    "status": "OPTIMAL",
+                }
             else:
                 record |= {"reason": "it failed"}
             records.append(record)
     return records
+
+
+# ---------------------------------------------------------------------- what a tab shows
+
+
+def settled(tab):
+    """Wait until the page has drawn what was asked for last."""
+    tab.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
+def move_slider(tab, digits):
+    tab.locator("#accuracy").fill(str(digits))
+    settled(tab)
+
+
+def summary_of(tab):
+    """What the first table says, in full precision."""
+    rows = "[...document.querySelectorAll('#summary tbody tr')]"
+    cells = "[...row.querySelectorAll('td')].map((cell) => [cell.dataset.key, Number(cell.dataset.value)])"
+    return tab.evaluate(
+        f"() => Object.fromEntries({rows}.map((row) => [row.dataset.name, Object.fromEntries({cells})]))"
+    )

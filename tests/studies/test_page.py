@@ -9,10 +9,13 @@ import re
 from pathlib import Path
 
 import pytest
-from helpers.pages import solver_records, solver_study
+from typer.testing import CliRunner
 
+from cvxlink.cli import app
 from cvxlink.studies.page import page, save_page
-from cvxlink.studies.page.packing import LONG, in_base_36, packed, without_long
+from cvxlink.studies.page.packing import in_base_36, packed, without_long
+from cvxlink.studies.store import Store
+from helpers.pages import solver_records, solver_study
 
 
 def data_of(text: str) -> dict:
@@ -50,8 +53,8 @@ def test_base_36_is_read_back(number):
 def test_packed_records_are_the_records():
     records = [
         {"key": "a", "n": 1, "x": 0.1, "nested": {"deep": {"er": [1, "two", None, {}]}, "empty": {}}, "is": True},
-        {"key": "~a", "long": "x" * LONG, "n": None, "nothing": ""},
-        {"key": "a", "long": "x" * LONG, "__proto__": {"a": "</script>"}, "constructor": "\u2028\u202e\ud800"},
+        {"key": "~a", "log": "x" * 99, "n": None, "nothing": ""},
+        {"key": "a", "log": "x" * 99, "__proto__": {"a": "</script>"}, "constructor": "\u2028\u202e\ud800"},
     ]
     assert unpacked(packed(records)) == records
     assert len(packed(records)["strings"]) == len({"a", "two", "~a", "", "</script>", "\u2028\u202e\ud800"})
@@ -91,7 +94,7 @@ def test_what_is_cut_says_so():
 
 
 def test_nothing_in_the_file_names_another_place():
-    text = page(solver_study(title="A <b>title</b> & \"more\""), solver_records(solver_study(), 3))
+    text = page(solver_study(title='A <b>title</b> & "more"'), solver_records(solver_study(), 3))
     assert "default-src 'none'" in text and "unsafe" not in text
     assert not re.findall(r"""(?:src|href)\s*=\s*["'](?!data:,|#)""", text)
     places = set(re.findall(r"https?://[^\s\"'<>]+", text))
@@ -106,10 +109,56 @@ def test_scripts_do_not_make_markup_of_text():
     scripts = list(folder.glob("*.js"))
     assert len(scripts) > 5
     for script in scripts:
-        assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|Function\(", script.read_text())
+        assert not re.search(
+            r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|Function\(", script.read_text()
+        )
 
 
 def test_the_same_records_make_the_same_page(tmp_path):
     study, records = solver_study(), solver_records(solver_study(), 5, text=300)
     save_page(tmp_path / "one.html", study, records)
     assert (tmp_path / "one.html").read_text(encoding="utf-8") == page(study, records)
+
+
+# ---------------------------------------------------------------------- from the command line
+
+TWO = """
+title = "Two paths"
+time_limit = 30
+[[instances]]
+library = "path_*"
+[[configurations]]
+solver = "SCS"
+[[configurations]]
+name = "ours"
+"""
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("ran")
+    (folder / "two.toml").write_text(TWO)
+    assert CliRunner().invoke(app, ["study", "run", str(folder / "two.toml")]).exit_code == 0
+    return folder
+
+
+@pytest.mark.slow
+def test_the_command_writes_the_page_and_repeats_a_cell(ran):
+    done = CliRunner().invoke(app, ["study", "report", str(ran / "two.toml"), "--out", str(ran / "page.html")])
+    assert done.exit_code == 0 and "opens in any browser" in done.output
+    data = data_of((ran / "page.html").read_text(encoding="utf-8"))
+    assert data["file"] == "two.toml" and data["conclusions"] and len(data["rows"]) == 4
+    # The words by which the page repeats a cell choose this cell alone.
+    record = unpacked(data)[0]
+    words = f"{record['instance']}, {record['configuration']}, {data['accuracies'][0][1]}"
+    again = ["study", "run", str(ran / "two.toml"), "--only", words, "--folder", str(ran / "again")]
+    assert CliRunner().invoke(app, again).exit_code == 0
+    (one,) = Store(ran / "again").records()
+    assert one["key"] == record["key"] and one["value"] == pytest.approx(record["value"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("out", "words"), [("page.pdf", "must end in .html"), ("none/page.html", "cannot be written")])
+def test_a_page_that_cannot_be_written_is_one_sentence(ran, out, words):
+    done = CliRunner().invoke(app, ["study", "report", str(ran / "two.toml"), "--out", str(ran / out)])
+    assert done.exit_code == 1 and words in done.output.replace("\n", " ")

@@ -20,7 +20,8 @@ Folder = Annotated[
 ]
 Jobs = Annotated[int, typer.Option(min=1, max=512, help="Cells at a time.")]
 Only = Annotated[
-    list[str] | None, typer.Option("--only", help="Only cells with this in their name: INSTANCE, CONFIGURATION, ACCURACY.")
+    list[str] | None,
+    typer.Option("--only", help="Only cells with this in their name: INSTANCE, CONFIGURATION, ACCURACY."),
 ]
 COLUMNS = [
     *("instance", "configuration", "accuracy", "repeat", "outcome", "status", "claimed", "proven_to", "value"),
@@ -118,7 +119,9 @@ def report(
     file: File,
     folder: Folder = None,
     score: Annotated[str, typer.Option(help="In studies of methods: ari, nmi, error, pairwise or violated.")] = "ari",
-    out: Annotated[Path | None, typer.Option(help="NAME.html: one page that needs no network, to be mailed around.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="NAME.html: one page that needs no network, to be mailed around.")
+    ] = None,
 ) -> None:
     """Show what a study found so far, or write it as a page."""
     from ..studies.description import Study
@@ -129,10 +132,10 @@ def report(
         if out is None:
             say(summary(described, _records(described, where), score), to_errors=False)
         else:
-            _write_page(described, file, where, out)
+            _write_page(described, file, where, out, score)
 
 
-def _write_page(described: Any, file: Path, where: Path, out: Path) -> None:
+def _write_page(described: Any, file: Path, where: Path, out: Path, score: str) -> None:
     from ..data.files.atomic import require_new
     from ..errors import InvalidInput
     from ..studies.page import save_page
@@ -141,7 +144,7 @@ def _write_page(described: Any, file: Path, where: Path, out: Path) -> None:
         raise InvalidInput(f"{out} must end in .html, which says what to write", "out")
     require_new({"--out": out}, {"is the study": file})
     records = _records(described, where)
-    save_page(out, described, records, file=file.name)
+    save_page(out, described, records, file=file.name, score=score)
     say(f"{len(records)} cells in {out}, {out.stat().st_size / 1e3:.0f} kB; it opens in any browser", to_errors=False)
 
 

@@ -3,8 +3,8 @@
 const MEANINGS = {
   proven: "the certificate proves the answer to the accuracy it is judged at; what the solver says does not count",
   refuted: "certified, and at odds with the known optimum: a mistake in cvxlink or in its library",
-  wrong: "the solver claims that its answer is optimal, and the certificate does not prove it",
-  inaccurate: "the answer is not proven, and the solver does not claim that it is optimal",
+  wrong: "the solver claims that its answer is optimal, and the certificate does not prove it to the accuracy that it was asked for",
+  inaccurate: "the answer is not proven, and the solver does not claim that it is, or was asked for less",
   "no bound": "there is an answer, and nothing to prove it by",
   "time limit": "it was stopped after the time of the study",
   "memory limit": "it was stopped when it took more memory than the study allows",

@@ -32,9 +32,10 @@ def save_page(
     records: Sequence[Mapping[str, Any]],
     environments: Mapping[str, Mapping[str, Any]] | None = None,
     file: str = "study.toml",
+    score: str = "ari",
 ) -> None:
     """Write a study as one HTML file; the arguments are those of :func:`page`."""
-    write_whole(Path(path), page(study, records, environments, file))
+    write_whole(Path(path), page(study, records, environments, file, score))
 
 
 def page(
@@ -42,6 +43,7 @@ def page(
     records: Sequence[Mapping[str, Any]],
     environments: Mapping[str, Mapping[str, Any]] | None = None,
     file: str = "study.toml",
+    score: str = "ari",
 ) -> str:
     """Return a study as one HTML page that needs no network.
 
@@ -55,13 +57,16 @@ def page(
     file : str
         The name of the study's file, for the commands that repeat a cell.
 
+    score : str
+        In studies of methods: what they are compared by first; the page lets its reader choose another one.
+
     Returns
     -------
     str
         The page. It stays below 3 MB for 2000 cells: logs and plans are cut if they have to be, and the page
         says so.
     """
-    about = content(study, records, environments or {}, file)
+    about = content(study, records, environments or {}, file, score)
     for longest in LONGEST:
         kept = [without_long(record, longest) for record in records]
         text = _assembled(study.title, about | {"longest": longest} | packed(kept))

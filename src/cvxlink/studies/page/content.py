@@ -11,16 +11,13 @@ import numpy as np
 import scipy.stats
 
 from ..cells import expanded
+from ..conclusions import conclusions
 from ..description import Study
 from ..judging import COARSEST, outcome
-from ..statistics import ROOT_OF_TWO, SHIFT
+from ..scores import LESS_IS_BETTER, LEVEL, Scores, numbers_in
+from ..statistics import ROOT_OF_TWO, SHIFT, TIE
 
 Record = Mapping[str, Any]
-# Times within this factor are a tie in tables of wins.
-TIE = 1.1
-# Scores that are better when they are lower.
-LOWER_IS_BETTER = ("error", "violated", "seconds")
-LEVEL = 0.05
 # What curves may run over, where the instances of one data set differ in it.
 VARIED = ("links", "per_class", "labels", "wrong", "points")
 # Student's t is nearly normal beyond so many values; the last entry serves for all of them.
@@ -28,7 +25,7 @@ MOST_VALUES = 400
 
 
 def content(
-    study: Study, records: Sequence[Record], environments: Mapping[str, Mapping[str, Any]], file: str
+    study: Study, records: Sequence[Record], environments: Mapping[str, Mapping[str, Any]], file: str, score: str
 ) -> dict[str, Any]:
     """Return what the page shows beside the records, ready for JSON."""
     of_solvers = study.kind == "solvers"
@@ -49,11 +46,12 @@ def content(
             "accuracies": [[accuracy, f"{accuracy:g}"] for accuracy in study.accuracy],
             "configurations": [configuration.name for configuration in study.configurations],
             "instances": {} if of_solvers else _instances(study),
-            "conclusions": conclusions(study, records),
+            "conclusions": conclusions(study, records, score, environments),
             "outcomes": [_outcomes(record) if of_solvers else (None, None) for record in records],
             "environments": environments,
-            "lower_is_better": LOWER_IS_BETTER,
-            "tests": [],
+            "score": score,
+            "lower_is_better": [*LESS_IS_BETTER, "seconds"],
+            "tests": _tests(study, records) if study.kind == "methods" else [],
             **_quantiles(len(study.configurations), len(records)),
         }
     )
@@ -68,10 +66,6 @@ def clean(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value if value is None or isinstance(value, bool | int | float) else str(value)
-
-
-def conclusions(study: Study, records: Sequence[Record]) -> list[str]:
-    return []
 
 
 def _outcomes(record: Record) -> tuple[str, str]:
@@ -90,6 +84,19 @@ def _instances(study: Study) -> dict[str, dict[str, Any]]:
         }
         for one in expanded(study)
     }
+
+
+def _tests(study: Study, records: Sequence[Record]) -> list[dict[str, Any]]:
+    """Return, for each accuracy and score, p-values of all methods and of each pair, before they are adjusted."""
+    places = {configuration.name: str(k) for k, configuration in enumerate(study.configurations)}
+    tests = []
+    for accuracy in study.accuracy:
+        chosen = [record for record in records if record["accuracy"] == accuracy]
+        for score in dict.fromkeys(name for record in chosen for name in numbers_in(record)):
+            scores = Scores.of(study, chosen, score)
+            p = {f"{places[pair.first]},{places[pair.second]}": pair.p for pair in scores.pairs()}
+            tests.append({"accuracy": accuracy, "score": score, "friedman": scores.friedman(), "p": p})
+    return tests
 
 
 def _quantiles(methods: int, values: int) -> dict[str, Any]:

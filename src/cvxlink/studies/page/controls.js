@@ -35,7 +35,7 @@ function slider() {
   const reset = h("button", { type: "button", class: "quiet", id: "as-asked", onclick: () => { state.judged = null; place(); redraw(); } }, "as asked");
   function place() {
     const accuracy = state.judged ?? state.asked;
-    if (state.judged === null) input.value = -Math.log10(accuracy);
+    if (state.judged === null) input.value = -Math.log10(accuracy ?? 1);
     shown.textContent = power(accuracy);
     input.setAttribute("aria-valuetext", shortPower(accuracy));
     reset.disabled = state.judged === null;

@@ -176,7 +176,7 @@ function drawLinkCurve(figure, { width, alone, columns, counts, ends, score, wha
     if (path) group.append(s("path", { d: path, "stroke-width": 2, "stroke-dasharray": dash || null }));
     for (const [x, one] of at) {
       group.append(s("path", { d: marker, transform: `translate(${x} ${chart.Y(one.mean)})`, fill: colour, stroke: "var(--paper)", "stroke-width": 0.8 },
-        s("title", {}, `${name}: ${minus(significant(one.mean))}${one.half === null ? "" : ` ± ${significant(one.half, 2)}`}`)));
+        s("title", {}, `${name}: ${minus(significant(one.mean))}${one.half === null ? "" : ` ${plusMinus(one.half)}`}`)));
     }
     chart.svg.append(group);
   });

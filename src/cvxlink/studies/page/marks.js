@@ -113,7 +113,7 @@ function meansFigure(times) {
 
 function intervalsFigure(scores, score) {
   const rows = intervalsOf(scores).map(({ mean: value, half }, k) => ({
-    name: scores.configurations[k], value, half, said: `${minus(significant(value))}${half === null ? "" : ` ± ${significant(half, 2)}`}`,
+    name: scores.configurations[k], value, half, said: `${minus(significant(value))}${half === null ? "" : ` ${plusMinus(half)}`}`,
   })).filter((row) => isNumber(row.value));
   rows.sort((a, b) => (scores.lowerIsBetter ? a.value - b.value : b.value - a.value));
   const [from, to] = padded(rows.flatMap((row) => [row.value - (row.half ?? 0), row.value + (row.half ?? 0)]));
@@ -156,7 +156,7 @@ function rankFigure(scores, score) {
     id: "ranks",
     title: "Mean ranks and critical difference",
     note: `Rank 1 is best, over ${scores.blocks.length} ${scores.unit}. Methods joined by a bar do not differ at 5 % (Nemenyi): their ranks are closer than ${significant(difference)}.${test}`,
-    label: `Mean ranks by ${score}. ${rows.map(({ name, rank }) => `${name}: ${significant(rank)}`).join("; ")}. Critical difference ${significant(difference)}.`,
+    label: `Mean ranks by ${score}. ${rows.map(({ name, rank }) => `${name}: ${rank.toFixed(2)}`).join("; ")}. Critical difference ${significant(difference)}.`,
     draw(width, alone) { return drawRanks(this, { width, alone, rows, difference, score }); },
   };
 }
@@ -193,7 +193,7 @@ function drawRanks(figure, { width, alone, rows, difference, score }) {
     const y = names + 14 + (isLeft ? k : count - 1 - k) * 24;
     const { colour, marker } = look(name);
     const to = isLeft ? side - 8 : width - side + 8;
-    const text = `${shortened(name, side - 52)}  ${significant(rank)}`;
+    const text = `${shortened(name, side - 52)}  ${rank.toFixed(2)}`;
     svg.append(s("path", { d: `M${X(rank)} ${axis}V${y}H${to}`, stroke: colour, "stroke-width": 1.4, fill: "none" }),
       s("path", { d: marker, transform: `translate(${X(rank)} ${axis})`, fill: colour, stroke: "var(--paper)", "stroke-width": 0.8 }),
       s("text", { x: isLeft ? to - 5 : to + 5, y: y + 4, "text-anchor": isLeft ? "end" : "start", fill: "var(--ink)", "unicode-bidi": "isolate" }, text));

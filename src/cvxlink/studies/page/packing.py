@@ -13,8 +13,8 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-# Texts of this length or more are compressed; browsers that cannot unpack them show the rest of the page.
-LONG = 200
+# These are compressed; a browser that cannot unpack them shows the rest of the page.
+LONG = ("plan", "log", "reason")
 DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
@@ -28,9 +28,9 @@ def packed(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     texts: dict[str, int] = {}
     shapes: dict[tuple[tuple[str, ...], ...], int] = {}
 
-    def leaf(value: Any) -> Any:
+    def leaf(value: Any, is_long: bool) -> Any:
         if isinstance(value, list | tuple):
-            return [leaf(one) for one in value]
+            return [leaf(one, is_long) for one in value]
         if isinstance(value, Mapping):
             return {}  # only empty ones come here
         if isinstance(value, bool) or value is None:
@@ -38,7 +38,6 @@ def packed(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         if isinstance(value, int | float):
             return value if math.isfinite(value) else None
         text = str(value)
-        is_long = len(text) >= LONG
         table = texts if is_long else strings
         return "~" * is_long + in_base_36(table.setdefault(text, len(table)))
 
@@ -46,7 +45,7 @@ def packed(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     for record in records:
         leaves = list(_leaves(record))
         shape = tuple(path for path, _ in leaves)
-        rows.append([shapes.setdefault(shape, len(shapes)), *(leaf(value) for _, value in leaves)])
+        rows.append([shapes.setdefault(shape, len(shapes)), *(leaf(value, path[0] in LONG) for path, value in leaves)])
     compressed = gzip.compress(json.dumps(list(texts)).encode("ascii"), 9, mtime=0)
     return {
         "strings": list(strings),

@@ -20,7 +20,7 @@ state.names = state.names.filter((name) => cells.some((cell) => cell.record.conf
   || b.record.accuracy - a.record.accuracy || a.record.repeat - b.record.repeat || a.index - b.index).forEach((cell, place) => { cell.place = place; });
 state.asked = state.accuracies[0] ?? null;
 state.scoreNames = data.kind === "solvers" ? [] : scoreNames();
-state.score = state.scoreNames.includes("ari") ? "ari" : state.scoreNames[0] ?? null;
+state.score = state.scoreNames.includes(data.score) ? data.score : state.scoreNames[0] ?? null;
 
 // The scores of a cell, or the numbers that a function returned; null if it failed.
 function numbersOf(record) {
@@ -85,11 +85,13 @@ function solversSections(chosen, names) {
   return {
     summary: solversTable(times, chosen),
     sections: [
-      h("section", {}, h("h2", {}, "Time and accuracy"), h("div", { class: "figures" },
-        [performanceProfile(times), dataProfile(times), meansFigure(times), scatter(chosen, shown, times.limit)].map(figureElement))),
+      h("section", {}, h("h2", {}, "Time and accuracy"),
+        times.common.length ? null : h("p", { class: "note" }, "No instance is finished yet by all the configurations that are shown, so there are no profiles. Hide some to compare the others."),
+        h("div", { class: "figures" },
+        [...(times.common.length ? [performanceProfile(times), dataProfile(times), meansFigure(times)] : []), scatter(chosen, shown, times.limit)].map(figureElement))),
       h("section", {}, h("h2", {}, "Who wins, and what fails"), h("div", { class: "figures" },
         titled("Faster on", `On how many instances the row beats the column: by more than ${percent(data.tie - 1)} of the time, or as the only one to prove its answer.`, winsTable(shown, times.wins(data.tie), "beats")),
-        titled("What came of the cells", "A count shows its cells in the table below. Wrong: the solver claims that its answer is optimal, and the certificate does not prove it.", failuresTable(shown, chosen))),
+        titled("What came of the cells", "A count shows its cells in the table below. Wrong: the solver claims that its answer is optimal, and the certificate does not prove it to the accuracy that it was asked for.", failuresTable(shown, chosen))),
       titled("Where time and memory go", "Medians over the proven cells.", effortTable(shown, chosen))),
     ],
   };
@@ -132,7 +134,7 @@ function draw() {
   }
   noteWhatIsShown();
   cellsTable.draw();
-  const judged = data.kind === "solvers" ? `Judged at ${shortPower(state.judged ?? state.asked ?? 0)}. ` : "";
+  const judged = data.kind === "solvers" ? `Judged at ${shortPower(state.judged ?? state.asked)}. ` : "";
   document.getElementById("announced").textContent = `${judged}${several(names.length, "configuration")} shown.`;
 }
 

@@ -31,10 +31,13 @@ function significant(value, digits = 3) {
 }
 
 function shortPower(value, digits = 2) {
+  if (!isNumber(value)) return "–";
   const [number, power] = value.toExponential(digits - 1).split("e");
   return `${number.replace(/\.?0+$/, "")}e${Number(power)}`;
 }
 
+// Half the width of an interval; what is left of rounding is nothing.
+function plusMinus(half) { return `± ${half < 1e-9 ? "0" : significant(half, 2)}`; }
 function minus(text) { return text.replace(/-/g, "−"); }
 function power(value) { return isNumber(value) ? minus(shortPower(value)) : "–"; }
 function percent(share) { return `${Math.round(100 * share)} %`; }

@@ -17,6 +17,7 @@ function swatchBox(name) {
 }
 
 function bar(share) {
+  if (!isNumber(share)) return null;
   const fill = h("i", {});
   fill.style.width = `${100 * share}%`;
   return h("span", { class: "bar", "aria-hidden": "true" }, fill);
@@ -127,7 +128,7 @@ function scoresTable(chosen, names, scoreNames) {
     const k = scores.configurations.indexOf(name);
     const { mean: middle, half } = intervals[place][k] ?? {};
     if (!isNumber(middle)) return number("–", null, { "data-key": scoreNames[place] });
-    const more = half === null ? "" : h("small", {}, ` ± ${significant(half, 2)}`);
+    const more = half === null ? "" : h("small", {}, ` ${plusMinus(half)}`);
     return number([minus(significant(middle)), more], middle, { "data-key": scoreNames[place] });
   }), number(failures(name) || "·", failures(name), { "data-key": "failures" })));
   return table("Means over the instances, with half the width of their 95 % confidence intervals",
