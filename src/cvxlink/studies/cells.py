@@ -5,13 +5,11 @@ from __future__ import annotations
 import hashlib
 import inspect
 import json
-import platform
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from functools import cache, cached_property
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
@@ -24,10 +22,9 @@ from ..engine.problem import Problem
 from ..errors import InvalidInput
 from ..methods.called import formulation_called, is_own
 from ..methods.table import method
+from ..numerics.versions import package_versions
 from ..solvers.table import solvers
 from .description import Configuration, InstanceChoice, Study
-
-PACKAGES = ("cvxlink", "cvxpy", "numpy", "scipy", "scikit-learn")
 
 
 @dataclass(frozen=True)
@@ -192,12 +189,7 @@ def _solver_versions() -> dict[str, str]:
 @cache
 def versions(solver: str | None = None) -> dict[str, str]:
     """Return the versions of Python, the packages, and a solver."""
-    found = {"python": platform.python_version()}
-    for package in PACKAGES:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:  # run from sources that are not installed
-            found[package] = "not installed"
+    found = dict(package_versions())
     if solver is not None:
         found[solver.upper()] = _solver_versions().get(solver.upper(), "")
     return found
