@@ -100,4 +100,5 @@ def _named(cell: Cell) -> dict[str, Any]:
         "configuration": cell.configuration.name,
         "accuracy": cell.accuracy,
         "repeat": cell.repeat,
+        "time_limit": cell.time_limit,
     }

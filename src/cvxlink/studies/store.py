@@ -21,7 +21,18 @@ from .environment import hash_of
 
 RESULTS, ENVIRONMENTS, DAMAGED, LOCK = "results.jsonl", "environments.jsonl", "damaged.jsonl", ".lock"
 NUMBERS = (
-    *("accuracy", "repeat", "value", "bound", "gap", "violation", "proven_to", "seconds", "whole_seconds"),
+    *(
+        "accuracy",
+        "repeat",
+        "time_limit",
+        "value",
+        "bound",
+        "gap",
+        "violation",
+        "proven_to",
+        "seconds",
+        "whole_seconds",
+    ),
     *("megabytes", "iterations"),
 )
 WORDS = ("identity", "status", "claimed", "reason", "refused", "stopped_by", "by", "plan", "log", "started")
