@@ -15,6 +15,7 @@ from ..solvers.isolation import Ended, Limits, run_isolated
 from .cells import Cell
 from .computing import worked_out
 from .environment import condition, environment
+from .refusals import refusal
 
 # The characters that are kept of the end of what a cell prints.
 LONGEST_LOG = 2000
@@ -30,14 +31,11 @@ def computed(cell: Cell, is_unwanted: Callable[[], bool] = lambda: False) -> dic
     """Return the result of a cell, ready to be written; ``environment`` is still what it is, not its hash."""
     began, before = perf_counter(), condition()
     started = datetime.now(UTC).isoformat(timespec="seconds")
-    ended = _ended(cell, is_unwanted)
+    found = refusal(cell.configuration.solver) or _found(cell, is_unwanted)
     whole_seconds, after = perf_counter() - began, condition()
     record = {
         **_named(cell),
-        **_found(ended),
-        "megabytes": ended.megabytes,
-        "stopped_by": ended.stopped_by,
-        "log": ended.printed[-LONGEST_LOG:],
+        **found,
         "whole_seconds": round(whole_seconds, 6),
         "started": started,
         "load": [before.load, after.load],
@@ -63,15 +61,13 @@ def lost(cell: Cell) -> dict[str, Any]:
 
 def unfitness(cell: Cell) -> str | None:
     """Return in words why a cell cannot be computed here as it was described elsewhere, or None if it can."""
-    here = replace(cell)  # without what the other machine had worked out
     try:
-        different = differences_in_words(cell.versions, here.versions)
-        is_same = here.identity == cell.identity
+        different = differences_in_words(cell.versions, replace(cell).versions)
+        if different is None:
+            cell.require_same()
     except (CvxlinkError, OSError) as error:
-        return f"cannot compute {cell.instance.name}: {error}"
-    if different is not None:
-        return different
-    return None if is_same else f"has another {cell.instance.formulation or cell.instance.name}; copy it there"
+        return f"cannot compute {cell}: {error}"
+    return different
 
 
 def _ended(cell: Cell, is_unwanted: Callable[[], bool]) -> Ended:
@@ -86,10 +82,11 @@ def _ended(cell: Cell, is_unwanted: Callable[[], bool]) -> Ended:
     return ended
 
 
-def _found(ended: Ended) -> dict[str, Any]:
-    if isinstance(ended.answer, dict):
-        return ended.answer
-    return {"reason": ended.limit or ended.failure, "seconds": round(ended.seconds, 6)}
+def _found(cell: Cell, is_unwanted: Callable[[], bool]) -> dict[str, Any]:
+    ended = _ended(cell, is_unwanted)
+    found = {"reason": ended.limit or ended.failure, "seconds": round(ended.seconds, 6)}
+    used = {"megabytes": ended.megabytes, "stopped_by": ended.stopped_by, "log": ended.printed[-LONGEST_LOG:]}
+    return (ended.answer if isinstance(ended.answer, dict) else found) | used
 
 
 def _named(cell: Cell) -> dict[str, Any]:

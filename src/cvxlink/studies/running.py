@@ -15,7 +15,7 @@ from ..errors import CvxlinkError, InvalidInput
 from ..numerics.checks import as_count
 from ..numerics.versions import differences
 from ..solvers.capacity import memory_there_is
-from .cells import Cell, cells_of
+from .cells import Cell, cells_of, place_of, require_usable
 from .description import Study
 from .judging import Outcome, outcome
 from .recording import computed, lost, unfitness
@@ -36,10 +36,12 @@ class Standing:
         Cells in all, those with a result, and those of them that are failures.
     other_versions : int
         Cells whose only results were made with other versions; they count as missing.
-    changed : tuple of str
-        Which versions these are, in words.
     damaged : int
         Lines of the file that could not be read.
+    changed : int
+        Cells whose only results were made of something else of that name; they count as missing.
+    which_versions : tuple of str
+        Which versions have changed since, in words.
     seconds_left : float or None
         Estimated from the cells of this run; None before the first.
     """
@@ -48,9 +50,10 @@ class Standing:
     finished: int
     failed: int
     other_versions: int = 0
-    changed: tuple[str, ...] = ()
     damaged: int = 0
     seconds_left: float | None = None
+    changed: int = 0
+    which_versions: tuple[str, ...] = ()
 
     @property
     def remaining(self) -> int:
@@ -60,8 +63,11 @@ class Standing:
     def __str__(self) -> str:
         words = [f"{self.finished} of {self.total} cells finished, {self.failed} of them failures"]
         if self.other_versions:
-            which = f" ({'; '.join(self.changed)})" if self.changed else ""
+            which = f" ({'; '.join(self.which_versions)})" if self.which_versions else ""
             words.append(f"{self.other_versions} were made with other versions{which} and are to be computed again")
+        if self.changed:
+            why = "because a file, a formulation or the limits have changed"
+            words.append(f"{self.changed} are to be computed again {why}")
         if self.damaged:
             words.append(f"{self.damaged} damaged lines were set aside")
         if self.seconds_left is not None and self.remaining:
@@ -74,15 +80,23 @@ def standing(study: Study, folder: str | Path, only: Callable[[Cell], bool] | No
     store, cells = Store(folder), _chosen(study, only)
     records = {record["key"]: record for record in store.records()}
     made = {record.get("identity"): record for record in records.values()}
+    places = {place_of(record) for record in records.values()}
     done = [records[cell.key] for cell in cells if cell.key in records]
-    others = [cell for cell in cells if cell.key not in records and cell.identity in made]
-    changed = {
+    missing = [cell for cell in cells if cell.key not in records]
+    others = [cell for cell in missing if cell.identity in made]
+    differ = {
         f"{name} {before} then, {now} now"
         for cell in others
         for name, before, now in differences(made[cell.identity].get("versions") or {}, cell.versions)
     }
     return Standing(
-        len(cells), len(done), sum(map(is_failure, done)), len(others), tuple(sorted(changed)), store.damaged()
+        len(cells),
+        len(done),
+        sum(map(is_failure, done)),
+        len(others),
+        store.damaged(),
+        changed=sum(cell.place in places and cell.identity not in made for cell in missing),
+        which_versions=tuple(sorted(differ)),
     )
 
 
@@ -119,6 +133,7 @@ def run(
         _require_memory(memory, jobs)
     elif jobs > 1:
         raise InvalidInput("jobs counts cells on this machine, and scheduler names a cluster; give one of them", "jobs")
+    require_usable(study)
     cells, store = _chosen(study, only), Store(folder)
     with store.writer() as writer:
         known = {record["key"]: record for record in store.records()}
@@ -144,8 +159,8 @@ def run(
 
 
 def is_failure(record: dict[str, Any]) -> bool:
-    """Whether a cell came to nothing: not proven, or without scores."""
-    if "scores" in record:
+    """Whether a cell came to nothing: not proven, or without scores or numbers."""
+    if "scores" in record or "numbers" in record:
         return False
     return outcome(record) is not Outcome.PROVEN
 

@@ -36,7 +36,7 @@ NUMBERS = (
     *("megabytes", "iterations"),
 )
 WORDS = ("identity", "status", "claimed", "reason", "refused", "stopped_by", "by", "plan", "log", "started")
-TABLES = ("scores", "timings", "versions", "solver_options", "tolerances")
+TABLES = ("scores", "numbers", "timings", "versions", "solver_options", "tolerances")
 
 
 class StudyBusy(CvxlinkError):
