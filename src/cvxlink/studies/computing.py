@@ -9,7 +9,7 @@ from dataclasses import asdict
 from time import perf_counter
 from typing import Any
 
-from .. import metrics
+from .. import instances, metrics
 from ..engine.solution import Solution
 from ..errors import CvxlinkError, SolverUnavailable
 from ..estimator import ConstrainedClustering
@@ -45,7 +45,7 @@ def _without_error(work: Callable[[Cell], dict[str, Any]], cell: Cell) -> dict[s
 def _solved(cell: Cell) -> dict[str, Any]:
     """Solve the program of a cell."""
     configuration = cell.configuration
-    return _described(
+    return _optimum(cell) | _described(
         cell.instance.problem().solve(
             solver=configuration.solver,
             route=configuration.route,
@@ -58,6 +58,14 @@ def _solved(cell: Cell) -> dict[str, Any]:
             strict=False,
         )
     )
+
+
+def _optimum(cell: Cell) -> dict[str, Any]:
+    """Return the proven optimum of a problem of the library: a check on what is certified."""
+    if cell.instance.library is None:
+        return {}
+    reference = instances.load(cell.instance.library).reference
+    return {"reference": {"value": reference.value, "tolerance": reference.tolerance}}
 
 
 def _described(solution: Solution) -> dict[str, Any]:

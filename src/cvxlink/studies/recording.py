@@ -26,6 +26,7 @@ def computed(cell: Cell) -> dict[str, Any]:
         "configuration": cell.configuration.name,
         "accuracy": cell.accuracy,
         "repeat": cell.repeat,
+        "time_limit": cell.time_limit,
         **found,
         "whole_seconds": round(perf_counter() - began, 6),
         "started": started,
