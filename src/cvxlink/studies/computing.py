@@ -65,6 +65,8 @@ def _optimum(cell: Cell) -> dict[str, Any]:
     if cell.instance.library is None:
         return {}
     reference = instances.load(cell.instance.library).reference
+    if reference.verdict is not None:
+        return {}
     return {"reference": {"value": reference.value, "tolerance": reference.tolerance}}
 
 
@@ -89,6 +91,7 @@ def _described(solution: Solution) -> dict[str, Any]:
         "timings": {name: round(value, 6) for name, value in asdict(timings).items()},
         "iterations": solution.iterations,
         "by": by,
+        "tolerances": solution.tolerances,
         "solver_options": {name: str(value) for name, value in solution.options.items()},
         "plan": str(solution.plan)[:LONGEST_WORDS],
     }
