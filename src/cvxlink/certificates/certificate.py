@@ -150,7 +150,7 @@ class Certificate:
             slips.append(abs(self.attained - self.value) / size)
         elif weigh_violations and self.sensitivity is not None:
             slips.append(self.sensitivity / size)
-        if self.distance is not None and self.bound is None:
+        if self.distance is not None and (self.bound is None or np.isnan(self.distance)):
             slips.append(self.distance / self.norm if self.distance else 0.0)
         return bool(feasible and np.max([0.0, *slips]) <= accuracy and np.isfinite(self.value))
 

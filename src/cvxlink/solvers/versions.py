@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -12,11 +13,11 @@ from .executables import COMMAND_LINE
 PACKAGES = ("cvxlink", "cvxpy", "numpy", "scipy")
 
 
-@cache
 def version_of(solver: str) -> str:
     """Return the version of a solver; an executable is asked for it. Empty if it does not say."""
     if solver in COMMAND_LINE:
-        return COMMAND_LINE[solver].version()
+        path = COMMAND_LINE[solver].path
+        return "" if path is None else _said(solver, path, os.stat(path).st_mtime_ns)
     package = SOLVERS[solver].package if solver in SOLVERS else ""
     return _installed(package or solver.lower())
 
@@ -25,6 +26,15 @@ def versions_with(solver: str | None) -> dict[str, str]:
     """Return the versions of Python, of the packages that every solve uses, and of a solver."""
     found = {"python": platform.python_version()} | {package: _installed(package) for package in PACKAGES}
     return found if solver is None else found | {solver: version_of(solver)}
+
+
+@cache
+def _said(solver: str, path: str, changed: int) -> str:
+    """Return the version that an executable prints; it is asked again once it has changed."""
+    try:
+        return COMMAND_LINE[solver].version()
+    except OSError:  # it is no program
+        return ""
 
 
 @cache

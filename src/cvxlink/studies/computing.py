@@ -107,9 +107,8 @@ def _described(solution: Solution) -> dict[str, Any]:
         "timings": {name: round(value, 6) for name, value in asdict(timings).items()},
         "iterations": solution.iterations,
         "by": by,
-        "tolerances": solution.tolerances,
         "solver_options": {name: str(value) for name, value in solution.options.items()},
-        "tolerances": {name: _number(value) for name, value in (getattr(solution, "tolerances", None) or {}).items()},
+        "tolerances": {name: _number(value) for name, value in solution.tolerances.items()},
         "plan": str(solution.plan)[:LONGEST_WORDS],
     }
 
