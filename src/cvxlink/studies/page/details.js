@@ -69,7 +69,7 @@ function timeGroup(record) {
   return facts("Time and memory", [
     ["Seconds", seconds(record.seconds)], ...timings.map(([name, t]) => [`of which ${name}`, seconds(t)]),
     ["With starting the process", seconds(record.whole_seconds)], ["Peak memory", isNumber(record.megabytes) ? `${significant(record.megabytes)} MB` : null],
-    ["Started", record.started],
+    ["Started", record.started && String(record.started).replace("T", " ").replace("+00:00", " UTC")],
   ]);
 }
 
