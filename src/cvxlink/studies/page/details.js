@@ -81,7 +81,7 @@ function machineGroup(record) {
   const machine = data.environments[record.environment] ?? {};
   return facts("Machine", [
     ["Load before → after", beforeAndAfter(record.load)], ["Clock before → after", beforeAndAfter(record.megahertz, " MHz")],
-    ["Environment", record.environment], ...flat(machine).map(([name, value]) => [name.replace(/_/g, " "), said(value)]),
+    ["Slowed down by heat", isNumber(record.throttled) ? several(record.throttled, "time") : null], ["Environment", record.environment], ...flat(machine).map(([name, value]) => [name.replace(/_/g, " "), said(value)]),
   ]);
 }
 
