@@ -76,10 +76,8 @@ class Cell:
         """Return the cell as this machine has it: another identity means that its files or its code are others here."""
         return replace(self, content=(self.instance.content(), _content(self.configuration, self.folder)))
 
-    def require_same(self) -> None:
-        """Raise if instance or configuration are made of something else here than where the cell was described."""
-        if (self.instance.content(), _content(self.configuration, self.folder)) != self.content:
-            raise InvalidInput(f"{self.instance.name} or {self.configuration.name} is made of other files here")
+    def require_importable(self) -> None:
+        """Raise if code of one's own that the cell names cannot be imported here."""
         for key, name in _own_code(self):
             _require_importable_once(key, name, self.folder)
 

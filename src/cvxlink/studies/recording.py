@@ -63,11 +63,14 @@ def unfitness(cell: Cell) -> str | None:
     """Return in words why a cell cannot be computed here as it was described elsewhere, or None if it can."""
     try:
         different = differences_in_words(cell.versions, replace(cell).versions)
-        if different is None:
-            cell.require_same()
+        if different is not None:
+            return different
+        if cell.found_here().identity != cell.identity:
+            return f"cannot compute {cell}: its files or its code are others there"
+        cell.require_importable()
     except (CvxlinkError, OSError) as error:
         return f"cannot compute {cell}: {error}"
-    return different
+    return None
 
 
 def _ended(cell: Cell, is_unwanted: Callable[[], bool]) -> Ended:

@@ -38,7 +38,7 @@ class Standing:
         Cells whose only results were made with other versions; they count as missing.
     damaged : int
         Lines of the file that could not be read.
-    changed : int
+    other_content : int
         Cells whose only results were made of something else of that name; they count as missing.
     which_versions : tuple of str
         Which versions have changed since, in words.
@@ -52,7 +52,7 @@ class Standing:
     other_versions: int = 0
     damaged: int = 0
     seconds_left: float | None = None
-    changed: int = 0
+    other_content: int = 0
     which_versions: tuple[str, ...] = ()
 
     @property
@@ -65,9 +65,9 @@ class Standing:
         if self.other_versions:
             which = f" ({'; '.join(self.which_versions)})" if self.which_versions else ""
             words.append(f"{self.other_versions} were made with other versions{which} and are to be computed again")
-        if self.changed:
+        if self.other_content:
             why = "because a file, a formulation or the limits have changed"
-            words.append(f"{self.changed} are to be computed again {why}")
+            words.append(f"{self.other_content} are to be computed again {why}")
         if self.damaged:
             words.append(f"{self.damaged} damaged lines were set aside")
         if self.seconds_left is not None and self.remaining:
@@ -95,7 +95,7 @@ def standing(study: Study, folder: str | Path, only: Callable[[Cell], bool] | No
         sum(map(is_failure, done)),
         len(others),
         store.damaged(),
-        changed=sum(cell.place in places and cell.identity not in made for cell in missing),
+        other_content=sum(cell.place in places and cell.identity not in made for cell in missing),
         which_versions=tuple(sorted(differ)),
     )
 
