@@ -61,7 +61,9 @@ def test_print_is_light_and_without_controls(opened):
 
 def test_many_sentences_are_folded_and_all_are_printed(opened):
     study = solver_study([f"configuration {k}" for k in range(9)])
-    records = [r | {"gap": 0.3, "claimed": "OPTIMAL", "value": 1.0, "proven_to": None} for r in solver_records(study, 2)]
+    records = [
+        r | {"gap": 0.3, "claimed": "OPTIMAL", "value": 1.0, "proven_to": None} for r in solver_records(study, 2)
+    ]
     tab = opened(study, records)
     folded = tab.locator("#findings details li")
     assert folded.count() > 2 and not folded.first.is_visible()
