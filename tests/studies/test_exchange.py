@@ -213,6 +213,7 @@ def test_the_command_line_imports_and_reports(tmp_path):
 
 @pytest.mark.slow
 def test_benchopt_runs_the_folder(tmp_path):
+    pytest.importorskip("benchopt", reason="benchopt is not installed: pip install 'cvxlink[benchopt]'")
     written(
         tmp_path,
         "from dataclasses import dataclass\nimport cvxlink as cl\n\n"

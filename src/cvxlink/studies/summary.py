@@ -125,8 +125,8 @@ def _as_claimed(study: Study, records: Sequence[Record], accuracy: float) -> lis
     ]
     title = (
         f"AS CLAIMED, NOT PROVEN, accuracy {accuracy:g}: what solvers and other tools say on the "
-        f"{counted(len(common), 'instance')} that all have. Mean: shifted geometric, shift {SHIFT:g} s, what is not claimed optimal at "
-        f"{study.time_limit:g} s; other machines and other limits are not made up for."
+        f"{counted(len(common), 'instance')} that all have. Mean: shifted geometric, shift {SHIFT:g} s, what is not "
+        f"claimed optimal at {study.time_limit:g} s; other machines and other limits are not made up for."
     )
     head = ["", "from", "claims optimal", "mean seconds", "value is off"]
     return [_table(title, head, rows, "llrrr")] if rows else []
