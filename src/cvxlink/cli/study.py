@@ -17,7 +17,8 @@ Folder = Annotated[
 ]
 Jobs = Annotated[int, typer.Option(min=1, max=512, help="Cells at a time.")]
 Only = Annotated[
-    list[str] | None, typer.Option("--only", help="Only cells with this in the name of instance or configuration.")
+    list[str] | None,
+    typer.Option("--only", help="Only cells with this in their name: INSTANCE, CONFIGURATION, ACCURACY."),
 ]
 
 
@@ -63,7 +64,7 @@ def _run(file: Path, where: Path, jobs: int, only: list[str]) -> None:
     from ..studies.summary import summary
 
     def chosen(cell: Cell) -> bool:
-        return not only or any(part in text for part in only for text in (cell.instance.name, cell.configuration.name))
+        return not only or any(part in str(cell) for part in only)
 
     with errors_in_one_sentence() as console:
         described = Study.read(file)
@@ -111,14 +112,41 @@ def report(
     file: File,
     folder: Folder = None,
     score: Annotated[str, typer.Option(help="In studies of methods: ari, nmi, error, pairwise or violated.")] = "ari",
+    out: Annotated[
+        Path | None, typer.Option(help="NAME.html: one page that needs no network, to be mailed around.")
+    ] = None,
+    figures: Annotated[Path | None, typer.Option(help="A folder for profiles and diagrams, one file each.")] = None,
+    format: Annotated[str, typer.Option(help="Of the figures: pdf, png or svg.")] = "pdf",
 ) -> None:
-    """Show what a study found so far."""
+    """Show what a study found so far, or write it as a page, or as figures."""
     from ..studies.description import Study
+    from ..studies.figures import save_figures
+    from ..studies.results import records
     from ..studies.summary import summary
 
     with errors_in_one_sentence():
-        described = Study.read(file)
-        say(summary(described, _records(described, folder_of(file, folder)), score), to_errors=False)
+        described, where = Study.read(file), folder_of(file, folder)
+        if figures is not None:
+            made = save_figures(described, records(described, where), figures, score, format)
+            say("\n".join(map(str, made)), to_errors=False)
+        if out is not None:
+            _write_page(described, file, where, out, score)
+        if out is None and figures is None:
+            say(summary(described, records(described, where), score), to_errors=False)
+
+
+def _write_page(described: Any, file: Path, where: Path, out: Path, score: str) -> None:
+    from ..data.files.atomic import require_new
+    from ..errors import InvalidInput
+    from ..studies.page import save_page
+    from ..studies.results import records
+
+    if out.suffix != ".html":
+        raise InvalidInput(f"{out} must end in .html, which says what to write", "out")
+    require_new({"--out": out}, {"is the study": file})
+    found = records(described, where)
+    save_page(out, described, found, file=file.name, score=score)
+    say(f"{len(found)} cells in {out}, {out.stat().st_size / 1e3:.0f} kB; it opens in any browser", to_errors=False)
 
 
 @study.command()
@@ -133,6 +161,7 @@ def export(
     from ..studies.description import Study
     from ..studies.exchange.benchmark_folder import write_benchmark
     from ..studies.exchange.tables import write_table
+    from ..studies.results import records
 
     with errors_in_one_sentence():
         if (out is None) == (benchopt is None):
@@ -142,9 +171,9 @@ def export(
             write_benchmark(described, file, benchopt)
             say(f"run it with: benchopt run {benchopt} --local", to_errors=False)
         elif out is not None:
-            records = _records(described, folder_of(file, folder))
-            write_table(described, records, out)
-            say(f"{len(records)} results in {out}", to_errors=False)
+            found = records(described, folder_of(file, folder))
+            write_table(described, found, out)
+            say(f"{len(found)} results in {out}", to_errors=False)
 
 
 @study.command("import")
@@ -164,19 +193,3 @@ def import_results(
             for record in found.records:
                 writer.add(record)
         say(f"{len(found.records)} rows of {table.name} are in {into}", to_errors=False)
-
-
-def _records(described: Any, where: Path) -> list[dict[str, Any]]:
-    """Return the results of the cells of a study that are there."""
-    from ..errors import InvalidInput
-    from ..studies.cells import cells_of
-    from ..studies.store import Store
-
-    known = {record["key"]: record for record in Store(where).records()}
-    found = [known[cell.key] for cell in cells_of(described) if cell.key in known]
-    outside = [record for record in known.values() if record.get("outside")]
-    if not found:
-        raise InvalidInput(
-            f"there are no results of this study in {where}; `cvxlink study run` computes them", "folder"
-        )
-    return found + outside

@@ -15,8 +15,8 @@ from ..data.files.atomic import put_in_place
 from ..errors import InvalidInput
 from ..numerics.arguments import as_path, shown
 from ..plotting.canvas import drawn_name, matplotlib
-from .cells import expanded
 from .description import Study
+from .instance import expanded
 from .scores import Scores, numbers_in
 from .statistics import Times, critical_difference
 
@@ -102,7 +102,7 @@ def _curves(study: Study, records: Sequence[Record], score: str) -> dict[str, di
     found: dict[str, dict[str, list[tuple[int, float]]]] = {}
     for record in records:
         instance, value = known.get(record["instance"]), numbers_in(record).get(score)
-        if instance is None or instance.links is None or value is None or not np.isfinite(value):
+        if instance is None or not instance.links or value is None or not np.isfinite(value):
             continue
         curves = found.setdefault(str(instance.data), {})
         curves.setdefault(drawn_name(record["configuration"]), []).append((instance.links, float(value)))

@@ -12,13 +12,14 @@ from ..engine.options import in_bytes
 from ..solvers.isolation import Limits, run_isolated
 from .cells import Cell
 from .computing import worked_out
+from .refusals import refusal
 
 
 def computed(cell: Cell) -> dict[str, Any]:
     """Return the result of a cell, ready to be written."""
     began, load = perf_counter(), _load()
     started = datetime.now(UTC).isoformat(timespec="seconds")
-    found = _isolated(cell)
+    found = refusal(cell.configuration.solver) or _isolated(cell)
     return {
         "key": cell.key,
         "identity": cell.identity,

@@ -12,7 +12,7 @@ from joblib import Parallel, delayed
 
 from ..errors import CvxlinkError
 from ..numerics.checks import as_count
-from .cells import Cell, cells_of
+from .cells import Cell, cells_of, place_of, require_usable
 from .description import Study
 from .judging import Outcome, outcome
 from .recording import computed
@@ -35,6 +35,8 @@ class Standing:
         Cells whose only results were made with other versions; they count as missing.
     damaged : int
         Lines of the file that could not be read.
+    changed : int
+        Cells whose only results were made of something else of that name; they count as missing.
     seconds_left : float or None
         Estimated from the cells of this run; None before the first.
     """
@@ -45,11 +47,15 @@ class Standing:
     other_versions: int = 0
     damaged: int = 0
     seconds_left: float | None = None
+    changed: int = 0
 
     def __str__(self) -> str:
         words = [f"{self.finished} of {self.total} cells finished, {self.failed} of them failures"]
         if self.other_versions:
             words.append(f"{self.other_versions} were made with other versions and are to be computed again")
+        if self.changed:
+            why = "because a file, a formulation or the limits have changed"
+            words.append(f"{self.changed} are to be computed again {why}")
         if self.damaged:
             words.append(f"{self.damaged} damaged lines were set aside")
         if self.seconds_left is not None and self.finished < self.total:
@@ -62,10 +68,12 @@ def standing(study: Study, folder: str | Path) -> Standing:
     store, cells = Store(folder), cells_of(study)
     records = {record["key"]: record for record in store.records()}
     made = {record.get("identity") for record in records.values()}
+    places = {place_of(record) for record in records.values()}
     done = [records[cell.key] for cell in cells if cell.key in records]
     missing = [cell for cell in cells if cell.key not in records]
     others = sum(cell.identity in made for cell in missing)
-    return Standing(len(cells), len(done), sum(map(is_failure, done)), others, store.damaged())
+    changed = sum(cell.place in places and cell.identity not in made for cell in missing)
+    return Standing(len(cells), len(done), sum(map(is_failure, done)), others, store.damaged(), changed=changed)
 
 
 def run(
@@ -81,6 +89,7 @@ def run(
     goes on from there. Each cell runs in its own process, with the limits of the study.
     """
     jobs = as_count(jobs, "jobs")
+    require_usable(study)
     cells, store = [cell for cell in cells_of(study) if only is None or only(cell)], Store(folder)
     with store.writer() as writer:
         known = {record["key"]: record for record in store.records()}
@@ -102,8 +111,8 @@ def run(
 
 
 def is_failure(record: dict[str, Any]) -> bool:
-    """Whether a cell came to nothing: not proven, or without scores."""
-    if "scores" in record:
+    """Whether a cell came to nothing: not proven, or without scores or numbers."""
+    if "scores" in record or "numbers" in record:
         return False
     return outcome(record) is not Outcome.PROVEN
 

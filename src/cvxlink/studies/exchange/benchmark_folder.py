@@ -193,7 +193,7 @@ def _beside(study: Study, home: Path) -> list[Path]:
     parts = [*study.instances, *study.configurations]
     named = [getattr(part, key, None) for part in parts for key in ("formulation", "method", "estimator", "data")]
     modules = [f"{name.partition(':')[0].replace('.', '/')}.py" for name in named if name and is_own(name)]
-    patterns = [getattr(part, key, None) for part in parts for key in ("file", "data")]
+    patterns = [getattr(part, key, None) for part in parts for key in ("file", "data", "truth")]
     found = [
         path for name in {*modules, *filter(None, patterns)} if not Path(name).is_absolute() for path in home.glob(name)
     ]
