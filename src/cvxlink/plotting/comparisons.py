@@ -41,7 +41,7 @@ def plot_performance_profile(times: Mapping[str, Any], ax: Axes | None = None, t
     _draw_steps(ax, names, ratios, 1.0, most)
     ax.set(xscale="log", xlim=(1.0, most), title=as_title(title))
     ax.set_xlabel("times as long as the fastest, at most")
-    ax.set_ylabel(f"share of {len(seconds)} instances proven")
+    ax.set_ylabel(f"share of {len(seconds)} instances proven (count: legend)")
     return ax
 
 
@@ -62,7 +62,7 @@ def plot_data_profile(times: Mapping[str, Any], ax: Axes | None = None, title: s
     _draw_steps(ax, names, seconds, least, most)
     ax.set(xscale="log", xlim=(least, most), title=as_title(title))
     ax.set_xlabel("seconds")
-    ax.set_ylabel(f"share of {len(seconds)} instances proven")
+    ax.set_ylabel(f"share of {len(seconds)} instances proven (count: legend)")
     return ax
 
 
@@ -98,7 +98,8 @@ def plot_time_against_gap(
         raise InvalidInput.about("cells", "must be pairs (seconds, gap) by name: {'SCS': [(0.1, 1e-5)]}")
     ax = axes(ax)
     for k, (name, pairs) in enumerate(cells.items()):
-        numbers = real_array(pairs, "cells") if len(pairs) else np.zeros((0, 2))
+        numbers = real_array(pairs, "cells")
+        numbers = numbers if numbers.size else np.zeros((0, 2))
         if numbers.ndim != 2 or numbers.shape[1] != 2:
             raise InvalidInput(f"the cells of {shown(name)} must be pairs (seconds, gap)", "cells")
         style: dict[str, Any] = {
@@ -139,13 +140,15 @@ def plot_critical_differences(
         )
     numbers = real_array(list(ranks.values()), "ranks")
     difference = as_positive(difference, "difference")
-    if numbers.ndim != 1 or not np.isfinite(numbers).all():
-        raise InvalidInput.about("ranks", "must hold one finite number for each method")
+    if numbers.ndim != 1 or not ((numbers >= 1) & (numbers <= len(numbers))).all():
+        raise InvalidInput.about(
+            "ranks", f"must hold one number for each method, from 1 to {len(numbers)}, their number"
+        )
     ax = axes(ax)
     order = np.argsort(numbers, kind="stable")
     names, numbers = [list(ranks)[k] for k in order], numbers[order]
     count, half = len(names), (len(names) + 1) // 2
-    low, high = min(1.0, numbers[0]), max(float(count), numbers[-1])
+    low, high = 1.0, float(count)
     bars = _alike(numbers, difference)
     below = -0.5 - 0.35 * len(bars)
     margin = 0.06 * (high - low)
@@ -162,13 +165,12 @@ def plot_critical_differences(
     ax.plot([low, low + difference], [1.1, 1.1], color=COLOURS[5], linewidth=2, marker="|")
     ax.text(low, 1.35, f"critical difference {difference:.2f}", va="bottom", fontsize=SMALL)
     ax.plot([low, high], [0, 0], color=MUST, linewidth=1.2)
-    for tick in np.arange(np.ceil(low), np.floor(high) + 1):
+    for tick in np.arange(1, count + 1):
         ax.plot([tick, tick], [0, 0.15], color=MUST, linewidth=1.2)
         ax.text(tick, 0.25, f"{tick:g}", ha="center", va="bottom", fontsize=SMALL)
     ax.set(title=as_title(title), ylim=(below - 0.6 * half - 0.3, 2.2), xticks=[], yticks=[])
     ax.set_xlabel("mean rank (1 is the best); bars join methods that do not differ significantly", fontsize=SMALL)
-    for side in ("left", "right", "top", "bottom"):
-        ax.spines[side].set_visible(False)
+    ax.spines[:].set_visible(False)
     return ax
 
 
