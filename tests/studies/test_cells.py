@@ -136,7 +136,7 @@ def test_changed_content_is_another_cell_and_is_said(home, tmp_path, file, which
     expected = {name for name in before if name.startswith(which)}
     assert changed(before, keys(home)) == expected and len(expected) == 2
     now = standing(study, home / "results")
-    assert (now.finished, now.changed, now.other_versions) == (4, 2, 0)
+    assert (now.finished, now.other_content, now.other_versions) == (4, 2, 0)
     assert "2 are to be computed again because a file, a formulation or the limits have changed" in str(now)
 
 
@@ -245,12 +245,10 @@ def test_solvers_that_nobody_can_use_here_are_refused_without_a_process(home, mo
 
 
 def test_a_missing_licence_is_found_once(monkeypatch):
-    from cvxlink.solvers import catalogue
     from cvxlink.studies import refusals
 
-    tried = []
-    monkeypatch.setitem(catalogue.SOLVERS, "SCS", replace(catalogue.SOLVERS["SCS"], licence="commercial"))
-    monkeypatch.setattr(refusals, "try_out", lambda name: tried.append(name) or {"linear": "no licence"})
+    tried, words = [], "SCS is installed but has no valid licence"
+    monkeypatch.setattr(refusals, "licence_refusal", lambda name: tried.append(name) or words)
     refusals._refusal.cache_clear()
     try:
         found = [refusals.refusal("scs") for _ in range(3)]
@@ -258,3 +256,15 @@ def test_a_missing_licence_is_found_once(monkeypatch):
         refusals._refusal.cache_clear()
     assert tried == ["SCS"] and all(one == found[0] for one in found)
     assert found[0]["refused"] == "licence" and "SCS is installed but has no valid licence" in found[0]["reason"]
+
+
+def test_a_machine_with_other_files_has_another_cell(home, tmp_path, monkeypatch):
+    cells = {cell.instance.name.partition(",")[0]: cell for cell in cells_of(Study.read(home / "study.toml"))}
+    assert all(cell.found_here() == cell and cell.found_here().identity == cell.identity for cell in cells.values())
+    elsewhere = tmp_path / "elsewhere"  # without the folder of the study, the current one counts
+    shutil.move(home, elsewhere)
+    monkeypatch.chdir(elsewhere)
+    assert all(cell.found_here().identity == cell.identity for cell in cells.values())
+    (elsewhere / "helping.py").write_text("PRICE = 2\n")
+    other = {name for name, cell in cells.items() if cell.found_here().identity != cell.identity}
+    assert other == {"mine:Mine on points.csv"}

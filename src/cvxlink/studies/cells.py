@@ -6,7 +6,7 @@ import hashlib
 import json
 import platform
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -73,6 +73,10 @@ class Cell:
     def key(self) -> str:
         """A hash of what is computed, and with which versions."""
         return _hash({"identity": self.identity, "versions": self.versions})
+
+    def found_here(self) -> Cell:
+        """Return the cell as this machine has it: another identity means that its files or its code are others here."""
+        return replace(self, content=(self.instance.content(), _content(self.configuration, self.folder)))
 
     @property
     def place(self) -> tuple[str, str, float, int]:

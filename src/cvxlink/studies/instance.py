@@ -65,7 +65,7 @@ class Instance:
         if self.library is not None:
             return instances.load(self.library).problem
         if self.file is not None:
-            return read_program(Path(self.folder, self.file))
+            return read_program(self._path(self.file))
         assert self.formulation is not None
         own = is_own(self.formulation)
         what = formulation_in(self.formulation, self.folder) if own else self.formulation
@@ -92,12 +92,17 @@ class Instance:
         assert self.data is not None
         if self.data in datasets.names():
             return datasets.load(self.data)
-        path = Path(self.folder, self.data)
+        path = self._path(self.data)
         if path.suffix == ARRAYS:
             return datasets.read(path)
         found = read_points(str(path), Roles(truth=self.truth))
         assert found.truth is not None
         return found.X, found.truth
+
+    def _path(self, name: str) -> Path:
+        """Return a file beside the study; on a machine without that folder, one in the current folder."""
+        path = Path(self.folder, name)
+        return path if path.exists() else Path(name)
 
     def drawn_links(self, y: np.ndarray) -> Links:
         """Return the links of this draw."""
@@ -120,7 +125,7 @@ class Instance:
             return hash_of_file(instances.folder() / f"{self.library}.toml")
         parts = []
         if self.file is not None or (self.data is not None and self.data not in datasets.names()):
-            parts.append(hash_of_file(Path(self.folder, self.file or self.data or "")))
+            parts.append(hash_of_file(self._path(self.file or self.data or "")))
         if self.formulation is not None and is_own(self.formulation):
             parts.append(hash_of_source(self.formulation, self.folder, "formulation"))
         return " ".join(parts)

@@ -35,7 +35,7 @@ class Standing:
         Cells whose only results were made with other versions; they count as missing.
     damaged : int
         Lines of the file that could not be read.
-    changed : int
+    other_content : int
         Cells whose only results were made of something else of that name; they count as missing.
     seconds_left : float or None
         Estimated from the cells of this run; None before the first.
@@ -47,15 +47,15 @@ class Standing:
     other_versions: int = 0
     damaged: int = 0
     seconds_left: float | None = None
-    changed: int = 0
+    other_content: int = 0
 
     def __str__(self) -> str:
         words = [f"{self.finished} of {self.total} cells finished, {self.failed} of them failures"]
         if self.other_versions:
             words.append(f"{self.other_versions} were made with other versions and are to be computed again")
-        if self.changed:
+        if self.other_content:
             why = "because a file, a formulation or the limits have changed"
-            words.append(f"{self.changed} are to be computed again {why}")
+            words.append(f"{self.other_content} are to be computed again {why}")
         if self.damaged:
             words.append(f"{self.damaged} damaged lines were set aside")
         if self.seconds_left is not None and self.finished < self.total:
@@ -72,8 +72,8 @@ def standing(study: Study, folder: str | Path) -> Standing:
     done = [records[cell.key] for cell in cells if cell.key in records]
     missing = [cell for cell in cells if cell.key not in records]
     others = sum(cell.identity in made for cell in missing)
-    changed = sum(cell.place in places and cell.identity not in made for cell in missing)
-    return Standing(len(cells), len(done), sum(map(is_failure, done)), others, store.damaged(), changed=changed)
+    content = sum(cell.place in places and cell.identity not in made for cell in missing)
+    return Standing(len(cells), len(done), sum(map(is_failure, done)), others, store.damaged(), other_content=content)
 
 
 def run(
