@@ -144,7 +144,7 @@ def _write_page(described: Any, file: Path, where: Path, out: Path, score: str) 
     if out.suffix != ".html":
         raise InvalidInput(f"{out} must end in .html, which says what to write", "out")
     require_new({"--out": out}, {"is the study": file})
-    found = [record for record in records(described, where) if not record.get("outside")]
+    found = records(described, where)
     save_page(out, described, found, file=file.name, score=score)
     say(f"{len(found)} cells in {out}, {out.stat().st_size / 1e3:.0f} kB; it opens in any browser", to_errors=False)
 

@@ -165,9 +165,9 @@ def plot_critical_differences(
     ax.plot([low, low + difference], [1.1, 1.1], color=COLOURS[5], linewidth=2, marker="|")
     ax.text(low, 1.35, f"critical difference {difference:.2f}", va="bottom", fontsize=SMALL)
     ax.plot([low, high], [0, 0], color=MUST, linewidth=1.2)
-    for tick in np.arange(1, count + 1):
+    for tick in range(1, count + 1):
         ax.plot([tick, tick], [0, 0.15], color=MUST, linewidth=1.2)
-        ax.text(tick, 0.25, f"{tick:g}", ha="center", va="bottom", fontsize=SMALL)
+        ax.text(tick, 0.25, str(tick), ha="center", va="bottom", fontsize=SMALL)
     ax.set(title=as_title(title), ylim=(below - 0.6 * half - 0.3, 2.2), xticks=[], yticks=[])
     ax.set_xlabel("mean rank (1 is the best); bars join methods that do not differ significantly", fontsize=SMALL)
     ax.spines[:].set_visible(False)
