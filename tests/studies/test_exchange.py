@@ -21,6 +21,7 @@ from cvxlink.studies.exchange.outside import compared, read_outside
 from cvxlink.studies.exchange.tables import write_table
 from cvxlink.studies.judging import Outcome, outcome
 from cvxlink.studies.running import run
+from cvxlink.studies.store import Store
 from cvxlink.studies.summary import summary
 from helpers.records import record, scored
 
@@ -144,6 +145,14 @@ def test_damaged_rows_are_named_with_their_line(tmp_path):
         "'-1'",
     ):
         assert words in said
+
+
+def test_rows_of_other_tools_are_kept_as_they_were_read(tmp_path):
+    found = read_outside(written(tmp_path, CLARABEL_BENCHMARKS)).records
+    with Store(tmp_path / "out").writer() as writer:
+        for row in (*found, *found):
+            writer.add(row)
+    assert Store(tmp_path / "out").records() == found and not Store(tmp_path / "out").damaged()
 
 
 @pytest.mark.parametrize(
