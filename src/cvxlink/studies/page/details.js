@@ -1,10 +1,8 @@
 // One cell in full: numbers, log, plan, versions, machine, and the command that repeats it.
 
 const dialog = document.getElementById("details");
-let opener = null;
 
 async function showDetails(cell, among = [cell]) {
-  opener ??= document.activeElement;
   fillDetails(cell, among);
   if (!dialog.open) dialog.showModal();
   dialog.querySelector("h2").focus();
@@ -17,7 +15,6 @@ async function showDetails(cell, among = [cell]) {
   }
 }
 
-dialog.addEventListener("close", () => { opener?.focus?.(); opener = null; });
 dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
 dialog.addEventListener("keydown", (event) => {
   const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
