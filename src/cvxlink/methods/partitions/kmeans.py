@@ -23,7 +23,7 @@ from ...programs.declared import SpecialProgram
 from .cuts import Cuts, require_within
 from .kmeans_on_blocks import KMeansOnBlocks
 from .partition import Partition, refuted, require_enough_clusters
-from .proof import certify_relaxation
+from .proof import certify_relaxation, disproof
 from .relaxation import Relaxation, cut_constraints, size_constraints
 from .rounding import rounded_answer
 from .routes import Splitting
@@ -113,6 +113,7 @@ class KMeans(Problem):
             certify_relaxation,
             not_linear="its bound comes from the eigenvalues of all feasible matrices",
             refutes=refuted,
+            disproves=disproof,
         )
 
     @property
