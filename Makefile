@@ -4,11 +4,12 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: help demo solvers test test-fast attack docs lint format bench clean
+.PHONY: help demo solvers browser test test-fast attack docs lint format bench clean
 
 help:
 	@echo "make demo       Iris with 18 links: PCP on every installed solver, a table and a picture"
 	@echo "make solvers    install the command-line solvers CSDP, SDPA and DSDP, from Debian's packages"
+	@echo "make browser    install Chromium, in which the pages of studies are tested, from Debian's packages"
 	@echo "make test       run all tests, on all cores (about nine minutes on two)"
 	@echo "make test-fast  run the tests that are not slow (about three minutes)"
 	@echo "make attack     random programs, files, calls and faults against every promise (hours; SEED=, OUT=, JOBS=, CASES=)"
@@ -35,6 +36,13 @@ solvers:
 	    { echo "get csdp, sdpa and dsdp5 from your system's packages and put them on the PATH"; exit 1; }; \
 	  as_root=$$([ "$$(id -u)" = 0 ] || echo sudo); \
 	  $$as_root apt-get update -q && $$as_root apt-get install -y -q coinor-csdp sdpa dsdp
+
+# The tests look for it on the PATH, as chromium.
+browser:
+	@if command -v chromium; then exit 0; fi; \
+	  command -v apt-get >/dev/null || { echo "get Chromium from your system's packages and put it on the PATH as chromium"; exit 1; }; \
+	  as_root=$$([ "$$(id -u)" = 0 ] || echo sudo); \
+	  $$as_root apt-get update -q && $$as_root apt-get install -y -q chromium
 
 # One process per core, each with one thread for dense algebra: more would wait for one another.
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m pytest -n auto

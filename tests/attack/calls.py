@@ -170,7 +170,8 @@ def _limited() -> Iterator[None]:
     """Interrupt what takes too long, and fail what takes too much memory."""
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (used + MOST_MEMORY, hard))
+    most = used + MOST_MEMORY if hard == resource.RLIM_INFINITY else min(used + MOST_MEMORY, hard)
+    resource.setrlimit(resource.RLIMIT_AS, (most, hard))
     in_main = threading.current_thread() is threading.main_thread()
     before = signal.signal(signal.SIGALRM, _interrupt) if in_main else None
     if in_main:

@@ -60,6 +60,7 @@ CASES = {
         lambda g, links, K, y: cl.MinKL(K, links, must_noise=0.5, cannot_noise=0.7), "kernel", NO_LOGARITHMS
     ),
     "GFHF": Case(lambda g, links, K, y: cl.GFHF(g, y), "scores"),
+    "GFHF, normalised": Case(lambda g, links, K, y: cl.GFHF(g, y, normalized=True), "scores"),
     "GFHF, unsure": Case(lambda g, links, K, y: cl.GFHF(g, y, confidence=0.6), "scores"),
     "LLGC": Case(lambda g, links, K, y: cl.LLGC(g, y), "scores"),
     "LLGC, alpha 0.9": Case(lambda g, links, K, y: cl.LLGC(g, y, alpha=0.9), "scores"),

@@ -20,7 +20,8 @@ Folder = Annotated[
 ]
 Jobs = Annotated[int, typer.Option(min=1, max=512, help="Cells at a time.")]
 Only = Annotated[
-    list[str] | None, typer.Option("--only", help="Only cells with this in the name of instance or configuration.")
+    list[str] | None,
+    typer.Option("--only", help="Only cells with this in their name: INSTANCE, CONFIGURATION, ACCURACY."),
 ]
 COLUMNS = [
     *("instance", "configuration", "accuracy", "repeat", "outcome", "status", "claimed", "proven_to", "value"),
@@ -70,7 +71,7 @@ def _run(file: Path, where: Path, jobs: int, only: list[str]) -> None:
     from ..studies.summary import summary
 
     def chosen(cell: Cell) -> bool:
-        return not only or any(part in text for part in only for text in (cell.instance.name, cell.configuration.name))
+        return not only or any(part in str(cell) for part in only)
 
     with errors_in_one_sentence() as console:
         described = Study.read(file)
@@ -118,14 +119,33 @@ def report(
     file: File,
     folder: Folder = None,
     score: Annotated[str, typer.Option(help="In studies of methods: ari, nmi, error, pairwise or violated.")] = "ari",
+    out: Annotated[
+        Path | None, typer.Option(help="NAME.html: one page that needs no network, to be mailed around.")
+    ] = None,
 ) -> None:
-    """Show what a study found so far."""
+    """Show what a study found so far, or write it as a page."""
     from ..studies.description import Study
     from ..studies.summary import summary
 
     with errors_in_one_sentence():
-        described = Study.read(file)
-        say(summary(described, _records(described, folder_of(file, folder)), score), to_errors=False)
+        described, where = Study.read(file), folder_of(file, folder)
+        if out is None:
+            say(summary(described, _records(described, where), score), to_errors=False)
+        else:
+            _write_page(described, file, where, out, score)
+
+
+def _write_page(described: Any, file: Path, where: Path, out: Path, score: str) -> None:
+    from ..data.files.atomic import require_new
+    from ..errors import InvalidInput
+    from ..studies.page import save_page
+
+    if out.suffix != ".html":
+        raise InvalidInput(f"{out} must end in .html, which says what to write", "out")
+    require_new({"--out": out}, {"is the study": file})
+    records = _records(described, where)
+    save_page(out, described, records, file=file.name, score=score)
+    say(f"{len(records)} cells in {out}, {out.stat().st_size / 1e3:.0f} kB; it opens in any browser", to_errors=False)
 
 
 @study.command()

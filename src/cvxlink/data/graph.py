@@ -272,11 +272,16 @@ class Graph:
         root = np.sqrt(self.degrees) if self.n_edges else np.ones(self.n)
         return root / np.linalg.norm(root)
 
+    def null_vector(self, normalized: bool = True) -> np.ndarray:
+        """Return a positive vector that the Laplacian carries to zero: D^{1/2}1 for L̄, ones for L = D − W."""
+        if not as_flag(normalized, "normalized"):
+            return np.ones(self.n)
+        return np.sqrt(np.where(self.degrees > 0, self.degrees, 1.0))  # an isolated point may have any value
+
     @property
     def free_cuts(self) -> np.ndarray:
         """Orthonormal columns that span what L̄ carries to zero: D^{1/2}1 on each component by itself."""
-        root = np.where(self.degrees > 0, np.sqrt(self.degrees), 1.0)
-        columns = root[:, None] * (self.components[:, None] == np.arange(self.n_components))
+        columns = self.null_vector()[:, None] * (self.components[:, None] == np.arange(self.n_components))
         return columns / np.linalg.norm(columns, axis=0)
 
     def incidence(self, normalized: bool = True) -> sp.csr_array:

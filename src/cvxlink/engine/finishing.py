@@ -11,6 +11,7 @@ import numpy as np
 from ..certificates import Certificate, certify_program, measured
 from ..certificates.verdicts import Hint
 from ..numerics.matrices import Arrays, Stiffened
+from ..numerics.threads import processes_per_core
 from ..programs.base import Program
 from ..programs.declared import SpecialProgram
 from ..programs.status import Status
@@ -23,7 +24,7 @@ from .repair import WORDS, repaired
 from .solution import Solution, Timings
 
 # Searches for a proof may take this many seconds even if compiling and solving took less: on small programs they take
-# milliseconds, unless the machine is busy, and then a proof should not fail.
+# milliseconds. On a busy machine everything takes longer, and a proof should not fail because of that.
 LEAST_PROOF = 1.0
 
 
@@ -44,7 +45,7 @@ class Proving(NamedTuple):
         """Return how long searches for a proof may take; None if nothing limits them."""
         if self.certify == "full":
             return self.left
-        enough = max(attempt.compile_seconds + attempt.solve_seconds, LEAST_PROOF)
+        enough = max(attempt.compile_seconds + attempt.solve_seconds, LEAST_PROOF * processes_per_core())
         return enough if self.left is None else min(enough, self.left)
 
 

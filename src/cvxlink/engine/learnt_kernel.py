@@ -172,6 +172,19 @@ def cluster(solution: Any, n_clusters: int | None, method: str | None, random_st
     return labels
 
 
+def _by_sign(f: np.ndarray) -> np.ndarray:
+    """Return the two sides of a cut; warn if there is only one."""
+    labels = (f > 0).astype(int)
+    if labels.min() == labels.max():
+        warnings.warn(
+            "All entries of the cut have the same sign, so there is one cluster, not two. Take orthogonal=True, or "
+            "cluster(method='kmeans').",
+            ClusterWarning,
+            stacklevel=5,
+        )
+    return labels
+
+
 def _clustered(solution: Any, k: int, method: str, random_state: Any, n_init: int) -> np.ndarray:
     """Cluster what was learnt by one of the methods."""
     links = getattr(solution.problem, "links", None)
@@ -182,7 +195,7 @@ def _clustered(solution: Any, k: int, method: str, random_state: Any, n_init: in
     if method == "partition":
         return solution.learnt.rounding(random_state, n_init)
     if method == "cut" and k == 2 and solution.embedding.shape[1] == 1:
-        return (solution.embedding[:, 0] > 0).astype(int)
+        return _by_sign(solution.embedding[:, 0])
     weights = solution.weights
     if method in ("kmeans", "cut"):
         return kmeans(solution.embedding, k, random_state, n_init, weights)

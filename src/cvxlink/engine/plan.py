@@ -380,11 +380,17 @@ def _by_route(problem: Formulation, options: Options, starts: _Starts) -> Plan |
         _refuse_route(options.route, list(starts))
     program = checked_program(problem)
     if isinstance(program, SpecialProgram) and not program.suits_solvers:
-        why = "; ".join(f"{route.name}: {route.refuses(data)}" for route, data in _routes_for(_Start(program)))
-        raise FormUnavailable(
-            f"no route takes this {type(problem).__name__} ({why}); name a form or a solver to let CVXPY try"
-        )
+        _refuse_all(problem, _routes_for(_Start(program)))
     return None
+
+
+def _refuse_all(problem: Formulation, known: list[tuple[Route, Any]]) -> NoReturn:
+    reasons = {route.name: route.refuses(data) for route, data in known}
+    why = "; ".join(f"{name}: {reason}" for name, reason in reasons.items() if reason)
+    on_request = [f"route={name!r}" for name, reason in reasons.items() if not reason]
+    left = [*on_request, *(["a form or a solver to let CVXPY try"] if forms_of(problem) else [])]
+    remedy = f"; name {' or '.join(left)}" if left else ""
+    raise FormUnavailable(f"no route takes this {type(problem).__name__} by default ({why}){remedy}")
 
 
 def _refuse_route(name: str, starts: list[_Start]) -> NoReturn:

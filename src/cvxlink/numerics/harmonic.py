@@ -28,7 +28,7 @@ from .eigenpairs import InOrder
 from .least_eigenvalue import least_eigenvalue
 from .matrices import positive_definite_factors
 from .rounding import Ball, gamma, terms_per_row
-from .star_mesh import Mesh, eliminated
+from .star_mesh import Mesh, carries_to_zero, eliminated
 
 Method = Literal["factorisation", "conjugate gradients"]
 
@@ -41,6 +41,9 @@ TRIAL_ITERATIONS = 300
 # Columns per block of conjugate gradients: wide enough for fast products, narrow enough for memory.
 WIDTH = 32
 RELATIVE_RESIDUAL = 1e-11
+# Steps of a walk from an unknown point to a known one: a factorisation loses as many digits as this number has. Beyond,
+# points are eliminated from the weights themselves, where that is possible.
+LONGEST_WALK = 1e8
 # A factorisation usually leaves only rounding errors; a residual above this is removed by a second solve.
 REFINED_ABOVE = 1e-12
 MOST_ITERATIONS = 20_000
@@ -58,15 +61,15 @@ class HarmonicExtension:
     method : "factorisation" or "conjugate gradients", optional
         How systems with L_uu are solved. By default a sparse factorisation up to 10 000 unknown points; beyond
         that, conjugate gradients if a trial shows that they converge fast on this graph, otherwise a factorisation.
-        Where weights differ too much for a factorisation, up to 5000 points are eliminated one by one instead, from
-        the weights themselves.
+        Where weights differ too much for a factorisation to keep its digits, up to 5000 points are eliminated one by
+        one instead, from the weights themselves.
     null_vector : array, optional
         A positive vector that L takes to zero: D^{1/2}1 for a normalised Laplacian; ones by default, for L = D − W.
     """
 
     def __init__(self, L: Any, known: Any, method: Method | None = None, null_vector: np.ndarray | None = None) -> None:
         self.L = _as_symmetric(L)
-        self._null_vector = np.ones(self.n) if null_vector is None else null_vector
+        self.null_vector = np.ones(self.n) if null_vector is None else null_vector
         self.known = _as_points(known, self.n)
         self.unknown = np.setdiff1d(np.arange(self.n), self.known)
         if method is not None:
@@ -136,16 +139,46 @@ class HarmonicExtension:
 
     @cached_property
     def mesh(self) -> Mesh | None:
-        """The extension computed from the weights, where a factorisation of L_uu fails; otherwise None."""
-        if not len(self.unknown) or self.method != "factorisation" or self._factors is not None:
+        """The extension computed from the weights, where a factorisation of L_uu fails or loses digits; or None."""
+        if not len(self.unknown) or self.method != "factorisation":
             return None
-        mesh = eliminated(self.L, self._null_vector, self.known)
-        if mesh is None:
+        if self._factors is not None and self._walk_is_short:
+            return None
+        mesh = eliminated(self.L, self.null_vector, self.known)
+        if mesh is None and self._factors is None:
             raise InvalidInput(
                 "L is not positive definite on the unknown points: some are joined to known points by weights too "
                 "small for double precision (Graph.knn with connect=True avoids that), or L is not a Laplacian"
             )
         return mesh
+
+    @cached_property
+    def walk(self) -> tuple[np.ndarray, np.ndarray] | None:
+        r"""A positive vector x and a positive lower bound on :math:`L_{uu}x`, entry by entry; None if none is found.
+
+        For L = D − W and :math:`L_{uu}x = d_u`, x is the mean number of steps of a walk from each unknown point to a
+        known one. If no entry of L off the diagonal is positive, :math:`L_{uu}^{-1}` has no negative entry, so
+
+        .. math:: |L_{uu}^{-1}r| \ \le\ x\,\max_i \frac{|r_i|}{(L_{uu}x)_i} ,
+
+        a bound that small weights at single points do not harm: it is relative to the degrees.
+        """
+        if not len(self.unknown):
+            return np.zeros(0), np.zeros(0)
+        system = self._system
+        beside = system.tocoo()
+        if (beside.data[beside.row != beside.col] > 0).any() or (system - system.T).data.any():
+            return None
+        right = system.diagonal() * self.null_vector[self.unknown]
+        x = self._solve(right[:, None]).ravel()
+        below = system @ x - gamma(2 * terms_per_row(system) + 4) * (abs(system) @ abs(x))
+        return (x, below) if np.isfinite(x).all() and (x >= 0).all() and (below > 0).all() else None
+
+    @property
+    def _walk_is_short(self) -> bool:
+        if self.walk is None:
+            return not carries_to_zero(self.L, self.null_vector)
+        return bool((self.walk[0] <= LONGEST_WALK * self.null_vector[self.unknown]).all())
 
     def inverse_norm(self) -> float:
         """Return a proven bound on the norm of L_uu⁻¹; infinity if rounding prevents a proof.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -29,6 +30,14 @@ def on_threads(count: int | None) -> AbstractContextManager[Any]:
     Python, the smallest count holds, and the number from before the first is restored after the last.
     """
     return nullcontext() if count is None else _limited(count)
+
+
+def processes_per_core() -> float:
+    """Return how many processes want each core, on average over the last minute; at least 1, and 1 if nobody says."""
+    try:
+        return max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+    except (AttributeError, OSError):  # not every system says
+        return 1.0
 
 
 def threads_in_use() -> int:

@@ -3,57 +3,27 @@
 from __future__ import annotations
 
 import math
-import os
 import warnings
 from collections.abc import Callable
 from dataclasses import asdict
-from datetime import UTC, datetime
 from time import perf_counter
 from typing import Any
 
-from .. import metrics
-from ..engine.options import in_bytes
+from .. import instances, metrics
 from ..engine.solution import Solution
 from ..errors import CvxlinkError, SolverUnavailable
 from ..estimator import ConstrainedClustering
 from ..methods.called import formulation_called, is_own
 from ..programs.status import Status
-from ..solvers.isolation import Limits, run_isolated
 from .cells import Cell
 from .judging import proven_to
 
 LONGEST_WORDS = 2000
 
 
-def computed(cell: Cell) -> dict[str, Any]:
-    """Return the result of a cell, ready to be written."""
-    began, load = perf_counter(), _load()
-    started = datetime.now(UTC).isoformat(timespec="seconds")
-    found = _isolated(cell)
-    return {
-        "key": cell.key,
-        "identity": cell.identity,
-        "instance": cell.instance.name,
-        "configuration": cell.configuration.name,
-        "accuracy": cell.accuracy,
-        "repeat": cell.repeat,
-        **found,
-        "whole_seconds": round(perf_counter() - began, 6),
-        "started": started,
-        "load": [load, _load()],
-        "versions": cell.versions,
-    }
-
-
-def _isolated(cell: Cell) -> dict[str, Any]:
-    """Compute in a process with the limits of the cell; only this process ever runs the code of a formulation."""
-    limits = Limits(cell.time_limit, in_bytes(cell.memory_limit), cell.threads)
-    work = _solved if cell.kind == "solvers" else _scored
-    ended = run_isolated(_without_error, (work, cell), limits, cell.configuration.name)
-    used = {"megabytes": ended.megabytes, "stopped_by": ended.stopped_by}
-    if isinstance(ended.answer, dict):
-        return ended.answer | used
-    return {"reason": ended.limit or ended.failure, "seconds": round(ended.seconds, 6)} | used
+def worked_out(cell: Cell) -> dict[str, Any]:
+    """Return what came of a cell, computed in this process; an error is a result."""
+    return _without_error(_solved if cell.kind == "solvers" else _scored, cell)
 
 
 def _without_error(work: Callable[[Cell], dict[str, Any]], cell: Cell) -> dict[str, Any]:
@@ -75,7 +45,7 @@ def _without_error(work: Callable[[Cell], dict[str, Any]], cell: Cell) -> dict[s
 def _solved(cell: Cell) -> dict[str, Any]:
     """Solve the program of a cell."""
     configuration = cell.configuration
-    return _described(
+    return _optimum(cell) | _described(
         cell.instance.problem().solve(
             solver=configuration.solver,
             route=configuration.route,
@@ -88,6 +58,14 @@ def _solved(cell: Cell) -> dict[str, Any]:
             strict=False,
         )
     )
+
+
+def _optimum(cell: Cell) -> dict[str, Any]:
+    """Return the proven optimum of a problem of the library: a check on what is certified."""
+    if cell.instance.library is None:
+        return {}
+    reference = instances.load(cell.instance.library).reference
+    return {"reference": {"value": reference.value, "tolerance": reference.tolerance}}
 
 
 def _described(solution: Solution) -> dict[str, Any]:
@@ -137,14 +115,6 @@ def _scored(cell: Cell) -> dict[str, Any]:
         "by": str(estimator.chosen_),
         "status": estimator.solution_.status.name,
     }
-
-
-def _load() -> float:
-    """Return how many processes want a core, on average over the last minute."""
-    try:
-        return round(os.getloadavg()[0], 2)
-    except (AttributeError, OSError):  # not every system says
-        return math.nan
 
 
 def _number(value: Any) -> float | None:

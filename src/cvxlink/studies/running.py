@@ -13,9 +13,9 @@ from joblib import Parallel, delayed
 from ..errors import CvxlinkError
 from ..numerics.checks import as_count
 from .cells import Cell, cells_of
-from .computing import computed
 from .description import Study
 from .judging import Outcome, outcome
+from .recording import computed
 from .store import Store
 
 

@@ -13,13 +13,21 @@ from .judging import outcome
 
 # Seconds that are added before the geometric mean and taken away after it, so that milliseconds do not decide.
 SHIFT = 0.1
+# Times that differ by less than this factor are a tie in the report: they change as much from run to run.
+TIE = 1.1
 # Critical values of the studentised range at infinitely many degrees of freedom are divided by this (Demšar 2006).
 ROOT_OF_TWO = float(np.sqrt(2))
+# Scores are compared to this many digits, so that rounding in a mean does not break a tie.
+DIGITS = 12
+# Up to this many differences, all choices of their signs are looked at.
+MOST_SIGNS = 13
+# Relative rounding of a quotient of times.
+ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
 class Times:
-    """Seconds by instance and configuration; infinite where a cell is a failure.
+    """Seconds by instance and configuration: infinite where a cell is a failure, NaN where it is not computed yet.
 
     Attributes
     ----------
@@ -48,51 +56,82 @@ class Times:
             solved = outcome(record, accuracy).is_success
             seconds = float(record["seconds"]) if solved else np.inf
             several.setdefault((record["instance"], record["configuration"]), []).append(seconds)
-        found = np.full((len(rows), len(columns)), np.inf)
-        for i, row in enumerate(rows):
-            for j, column in enumerate(columns):
-                if times := several.get((row, column)):
-                    found[i, j] = np.inf if np.isinf(times).any() else np.median(times)
+        found = np.full((len(rows), len(columns)), np.nan)
+        for (row, column), times in several.items():
+            median = np.inf if np.isinf(times).any() else np.median(times)
+            found[rows.index(row), columns.index(column)] = median
         return cls(rows, columns, found, limit)
+
+    @property
+    def common(self) -> Times:
+        """The instances that all configurations have finished, be it in failure: only these compare fairly."""
+        whole = ~np.isnan(self.seconds).any(axis=1)
+        names = tuple(name for name, kept in zip(self.instances, whole, strict=True) if kept)
+        return Times(names, self.configurations, self.seconds[whole], self.limit)
 
     @property
     def solved(self) -> np.ndarray:
         """The number of instances that each configuration solves."""
         return np.isfinite(self.seconds).sum(axis=0)
 
+    @property
+    def finished(self) -> np.ndarray:
+        """The number of instances that each configuration has finished, be it in failure."""
+        return (~np.isnan(self.seconds)).sum(axis=0)
+
     def means(self, shift: float = SHIFT) -> np.ndarray:
-        """Return shifted geometric means; failures count as the limit."""
-        return shifted_geometric_mean(np.minimum(self.seconds, self.limit), shift)
+        """Return shifted geometric means over the common instances; failures count as the limit."""
+        return shifted_geometric_mean(np.minimum(self.common.seconds, self.limit), shift)
 
     def profile(self, ratios: Any) -> np.ndarray:
         """Return performance profiles (Dolan & Moré 2002), a column for each configuration.
 
-        An entry is the share of instances on which it takes at most so many times as long as the fastest one.
+        An entry is the share of the common instances on which it takes at most so many times as long as the fastest.
         """
-        fastest = self.seconds.min(axis=1, keepdims=True)
+        seconds = self.common.seconds
+        if not len(seconds):
+            return np.full((np.size(ratios), len(self.configurations)), np.nan)
+        fastest = np.maximum(seconds.min(axis=1, keepdims=True), 1e-12)
         with np.errstate(invalid="ignore"):
-            times_as_long = np.where(np.isfinite(self.seconds), self.seconds / np.maximum(fastest, 1e-12), np.inf)
-        return np.array([(times_as_long <= ratio * (1 + 1e-12)).mean(axis=0) for ratio in np.atleast_1d(ratios)])
+            times_as_long = np.where(np.isfinite(seconds), np.maximum(seconds, 1e-12) / fastest, np.inf)
+        return np.array([(times_as_long <= ratio * (1 + ROUNDING)).mean(axis=0) for ratio in np.atleast_1d(ratios)])
 
     def proven_within(self, seconds: Any) -> np.ndarray:
-        """Return data profiles: the share of instances that each configuration proves within so many seconds."""
-        return np.array([(self.seconds <= limit).mean(axis=0) for limit in np.atleast_1d(seconds)])
+        """Return data profiles: the share of the common instances proven within so many seconds."""
+        common = self.common.seconds
+        if not len(common):
+            return np.full((np.size(seconds), len(self.configurations)), np.nan)
+        return np.array([(common <= limit).mean(axis=0) for limit in np.atleast_1d(seconds)])
 
-    def wins(self) -> np.ndarray:
-        """Return on how many instances the configuration of the row is strictly faster than that of the column."""
-        count = len(self.configurations)
-        faster = [[int((self.seconds[:, a] < self.seconds[:, b]).sum()) for b in range(count)] for a in range(count)]
-        return np.array(faster)
+    def wins(self, tie: float = 1.0) -> np.ndarray:
+        """Return on how many instances the configuration of the row beats that of the column.
+
+        It does if it takes less than a ``tie``-th of the time, or proves what the other does not. Instances count that
+        both have finished; where neither proves anything, nobody wins.
+        """
+        first, second = self.seconds[:, :, None], self.seconds[:, None, :]
+        return (first * tie < second).sum(axis=0)
+
+    def fastest(self, tie: float = 1.0) -> np.ndarray:
+        """Return on how many of the common instances each configuration is the fastest, or ties with the fastest."""
+        seconds = self.common.seconds
+        if not len(seconds):
+            return np.zeros(len(self.configurations), dtype=int)
+        best = seconds.min(axis=1, keepdims=True)
+        return (np.isfinite(seconds) & (seconds <= best * tie)).sum(axis=0)
 
 
 def shifted_geometric_mean(seconds: np.ndarray, shift: float = SHIFT) -> np.ndarray:
-    """Return exp(mean(log(t + s))) − s over the rows."""
-    return np.exp(np.log(np.asarray(seconds) + shift).mean(axis=0)) - shift
+    """Return exp(mean(log(t + s))) − s over the rows; NaN without rows."""
+    seconds = np.asarray(seconds, dtype=float)
+    if not len(seconds):
+        return np.full(seconds.shape[1:], np.nan)
+    return np.exp(np.log(seconds + shift).mean(axis=0)) - shift
 
 
 def mean_ranks(scores: np.ndarray) -> np.ndarray:
     """Return the mean rank of each column over the rows; the highest score ranks first, and ties share their ranks."""
-    return scipy.stats.rankdata(-np.asarray(scores), axis=1).mean(axis=0)
+    return scipy.stats.rankdata(-np.asarray(scores, dtype=float).round(DIGITS), axis=1).mean(axis=0)
 
 
 def critical_difference(count: int, rows: int, level: float = 0.05) -> float:
@@ -101,11 +140,33 @@ def critical_difference(count: int, rows: int, level: float = 0.05) -> float:
     return float(studentised * np.sqrt(count * (count + 1) / (6 * rows)))
 
 
+def friedman(scores: np.ndarray) -> float:
+    """Return the p-value of Friedman's test that all columns rank alike; with two columns, that of Wilcoxon's."""
+    scores = np.asarray(scores, dtype=float).round(DIGITS)
+    if scores.shape[1] == 2:
+        return signed_rank(scores[:, 0] - scores[:, 1])
+    if (scores == scores[:, :1]).all():
+        return 1.0
+    return float(scipy.stats.friedmanchisquare(*scores.T).pvalue)
+
+
+def signed_rank(differences: np.ndarray) -> float:
+    """Return the p-value of Wilcoxon's signed-rank test; zeros are split between the signs (Demšar 2006)."""
+    differences = np.asarray(differences, dtype=float).round(DIGITS)
+    if not differences.any():
+        return 1.0
+    if len(differences) > MOST_SIGNS:
+        return float(scipy.stats.wilcoxon(differences, zero_method="zsplit").pvalue)
+    # The same test with all choices of signs, also where there are ties; SciPy ranks anew for each, which is slow.
+    signed = np.sign(differences) * scipy.stats.rankdata(abs(differences))
+    return float(scipy.stats.permutation_test((signed,), np.sum, permutation_type="samples", vectorized=True).pvalue)
+
+
 def interval(values: np.ndarray, level: float = 0.95) -> tuple[float, float]:
     """Return the mean and half the width of its confidence interval (Student's t); NaN for fewer than two values."""
     values = np.asarray(values, dtype=float)
     if len(values) < 2:
-        return float(values.mean()), float("nan")
+        return (float(values.mean()) if len(values) else float("nan")), float("nan")
     half = scipy.stats.t.ppf((1 + level) / 2, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values))
     return float(values.mean()), float(half)
 

@@ -145,6 +145,69 @@ def test_a_heuristic_warns_and_is_never_an_error():
     assert far.status is cl.Status.INACCURATE and not far.certificate.holds(0.5)
 
 
+# ---------------------------------------------------------------------- cuts that may lean to one side
+
+
+def test_where_the_trivial_cut_satisfies_the_constraint_no_cut_is_the_cheapest():
+    # vᵀQ̄v = Σ_{ij} q_ij/Σd for v along D^{1/2}1: two must-links on a path of four points, whose degrees add up to 6.
+    graph, links = path_graph(4), cl.Links(4, must=[(0, 1), (2, 3)])
+    v = graph.trivial_cut
+    own = 4 / 6
+    assert v @ (cl.CSC(graph, links, beta=0.1).Q @ v) == pytest.approx(own)
+    for beta in (0.0, own - 1e-3, own):
+        problem = cl.CSC(graph, links, beta=beta, orthogonal=False)
+        for way in ({}, {"route": "exact"}):
+            with pytest.raises(cl.FormUnavailable, match=r"D\^\{1/2\}1 satisfies the constraints to the degree 0.6666"):
+                problem.solve(**way)
+        assert problem.forms == () and problem.routes == ("paper",)
+        # Cuts near it are feasible and cost next to nothing, so no cost is the least; it itself is not one of them.
+        smooth = graph.smoothest(2)[1][:, 1]
+        costs = [cut @ graph.laplacian() @ cut for cut in (np.cos(t) * v + np.sin(t) * smooth for t in (0.1, 0.01))]
+        assert 0 < costs[1] < 1e-4 < costs[0]
+        trivial = cl.certify(problem, {"f": v[:, None]})
+        assert trivial.violations["not trivial"] == 1 and not trivial.holds(0.1)
+        leaning = cl.certify(problem, {"f": (np.cos(0.01) * v + np.sin(0.01) * smooth)[:, None]})
+        assert leaning.violations.get("not trivial", 0) == 0 and leaning.lower_bound <= 0
+
+
+def test_above_the_degree_of_the_trivial_cut_there_is_a_cheapest_cut():
+    graph, links = path_graph(4), cl.Links(4, must=[(0, 1)], cannot=[(1, 2)])
+    v = graph.trivial_cut
+    problem = cl.CSC(graph, links, fraction=0.5, orthogonal=False)
+    assert v @ (problem.Q @ v) == pytest.approx(0) and problem.threshold > 0.1
+    solution = problem.solve(accuracy=1e-8)
+    assert solution.status is cl.Status.OPTIMAL and solution.value > 1e-3
+    # No unit vector of the whole space that satisfies the constraint costs less.
+    f = np.random.default_rng(0).standard_normal((4, 200_000))
+    f /= np.linalg.norm(f, axis=0)
+    feasible = np.einsum("ij,ij->j", f, problem.Q @ f) >= problem.threshold
+    costs = np.einsum("ij,ij->j", f, graph.laplacian() @ f)[feasible]
+    assert costs.min() == pytest.approx(solution.value, abs=0.01) and costs.min() >= solution.value - 1e-9
+    assert solution.value < cl.CSC(graph, links, beta=problem.threshold).solve().value  # f ⊥ v asks for more
+
+
+def test_the_papers_procedure_answers_where_no_cut_is_the_cheapest():
+    graph, _, _ = cut_instance(16, seed=3)
+    links = cl.Links(16, must=[(0, 2), (1, 3), (4, 6)])
+    problem = cl.CSC(graph, links, beta=0.0, orthogonal=False)
+    found = paper(problem)
+    assert found.status is cl.Status.INACCURATE and found.certificate.lower_bound <= 0 < found.value
+    assert sorted(set(found.cluster())) == [0, 1]
+    B, f = problem.Q.toarray(), found.values["f"]
+    left, right = graph.laplacian() @ f, B @ f
+    np.testing.assert_allclose(left, np.vdot(left, right) / np.vdot(right, right) * right, atol=1e-9)
+
+
+def test_a_cut_that_leans_to_one_side_altogether_is_told():
+    graph, links = path_graph(4), cl.Links(4, must=[(0, 1), (2, 3)])
+    problem = cl.CSC(graph, links, beta=0.7, orthogonal=False)
+    solution = problem.solve()
+    assert solution.status is cl.Status.OPTIMAL
+    with pytest.warns(cl.ClusterWarning, match="one cluster, not two"):
+        assert len(set(solution.cluster())) == 1
+    assert sorted(set(solution.cluster(method="kmeans", random_state=0))) == [0, 1]
+
+
 # ---------------------------------------------------------------------- certificates
 
 
@@ -260,6 +323,12 @@ def test_any_constraint_matrix(seed, fraction, k, orthogonal):
     try:
         problem = cl.CSC(graph, Q + Q.T, k, fraction=fraction, orthogonal=orthogonal)
     except cl.InfeasibleProblem:
+        return
+    if problem.cut.no_minimum:
+        trivial = graph.trivial_cut
+        assert not orthogonal and trivial @ (problem.Q @ trivial) >= problem.threshold - 1e-9 * abs(
+            problem.largest_beta
+        )
         return
     solution = problem.solve()
     assert solution.status is cl.Status.OPTIMAL

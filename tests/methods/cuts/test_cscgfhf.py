@@ -13,7 +13,7 @@ from cvxlink.methods.cuts.routes import Stationary
 from cvxlink.methods.cuts.stationary_bound import largest_agreement
 from cvxlink.methods.cuts.stationary_cuts import StationaryCuts
 from cvxlink.solvers.route import Settings
-from helpers.graphs import path_graph, random_graph
+from helpers.graphs import path_graph, random_graph, random_points
 
 
 def labelings(problem: cl.CSCGFHF) -> tuple[np.ndarray, np.ndarray]:
@@ -109,3 +109,22 @@ def test_components_that_hardly_hang_together_have_no_bound_instead_of_a_wrong_o
     assert np.isinf(bound) and "double precision" in why
     solution = problem.solve(strict=False)
     assert solution.certificate is None or not solution.certificate.has_bound
+
+
+def test_a_point_far_from_all_others_is_cut_and_proven():
+    X = np.vstack([random_points(9, 2, 3), random_points(9, 2, 4) + 2, [[0, -36.0]]])
+    graph, labels = cl.Graph.rbf(X, 1.0), np.full(19, -1)
+    labels[[0, 1, 9, 10]] = [0, 0, 1, 1]
+    assert 0 < graph.degrees[-1] < 1e-200
+    solution = cl.CSCGFHF(graph, labels).solve()
+    assert solution.status is cl.Status.OPTIMAL
+    # Without it the others are cut alike: its weights reach nobody.
+    without = cl.CSCGFHF(cl.Graph.rbf(X[:-1], 1.0), labels[:-1]).solve()
+    assert cl.metrics.nmi(solution.cluster()[:-1], without.cluster()) == pytest.approx(1)
+
+
+def test_a_graph_that_falls_apart_in_double_precision_is_told():
+    X = np.vstack([random_points(9, 2, 3), random_points(9, 2, 4) + 25])
+    labels = np.where(np.arange(18) % 9 < 2, np.arange(18) // 9, -1)
+    with pytest.raises(cl.SolveFailed, match="up to rounding the graph falls into components.*larger sigma"):
+        cl.CSCGFHF(cl.Graph.rbf(X, 1.0), labels).solve()

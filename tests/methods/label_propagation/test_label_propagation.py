@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 
 import cvxpy as cp
+import mpmath as mp
 import numpy as np
 import pytest
 from sklearn.semi_supervised import LabelPropagation, LabelSpreading
@@ -276,3 +277,77 @@ def test_weights_far_apart_are_extended_exactly_and_proven(large):
     wrong = solution.values["f"].copy()
     wrong[1:3] = [0.4, 0.6]
     assert not cl.certify(problem, {"f": wrong}).holds(1e-2)
+
+
+# ---------------------------------------------------------------------- points far from all others
+
+
+def in_high_precision(graph: cl.Graph, known: np.ndarray, Y: np.ndarray, normalized: bool) -> np.ndarray:
+    """Algorithm 1, (I − P_uu)⁻¹ P_ul y_l, from the weights in 400 digits; with L̄ for D^{-1/2}f."""
+    W = graph.W.toarray()
+    unknown = np.setdiff1d(np.arange(len(W)), known)
+    with mp.workdps(400):
+        degrees = [mp.fsum(mp.mpf(float(w)) for w in row) for row in W]
+        scale = [mp.sqrt(d) if normalized else mp.mpf(1) for d in degrees]
+        system = mp.matrix(len(unknown), len(unknown))
+        right = mp.matrix(len(unknown), Y.shape[1])
+        for a, i in enumerate(unknown):
+            for b, j in enumerate(unknown):
+                system[a, b] = (degrees[i] if a == b else 0) - mp.mpf(float(W[i, j]))
+            for c in range(Y.shape[1]):
+                right[a, c] = mp.fsum(mp.mpf(float(W[i, j])) * mp.mpf(float(Y[j, c])) / scale[j] for j in known)
+        f = Y.astype(float).copy()
+        for c in range(Y.shape[1]):
+            g = mp.lu_solve(system, right[:, c])
+            f[unknown, c] = [float(scale[i] * g[a]) for a, i in enumerate(unknown)]
+    return f
+
+
+@pytest.mark.parametrize("normalized", [False, True])
+@pytest.mark.parametrize("apart", [[12.0], [26.0], [38.0], [12.0, 12.5], [30.0, 30.5]])
+def test_points_far_from_all_others_are_labelled_exactly_and_proven(apart, normalized):
+    X = np.vstack([random_points(9, 2, 3), random_points(9, 2, 4) + 3, [[0, -far] for far in apart]])
+    graph = cl.Graph.rbf(X, 1.0)
+    assert graph.degrees[-1] < 1e-15 or len(apart) > 1  # or only near the other one
+    labels = np.full(len(X), -1)
+    labels[[0, 1, 9, 10]] = [0, 0, 1, 1]
+    problem = cl.GFHF(graph, labels, normalized=normalized)
+    solution = problem.solve()
+    exact = in_high_precision(graph, problem.known, problem.Y, normalized)
+    np.testing.assert_allclose(solution.scores, exact, rtol=1e-11)
+    assert solution.status is cl.Status.OPTIMAL
+    distance = solution.certificate.distance
+    assert np.linalg.norm(solution.scores - exact) <= distance <= 1e-8 * np.linalg.norm(exact)
+    # Another value at the outlier costs next to nothing, and is still told to be far from the solution.
+    wrong = solution.values["f"].copy()
+    wrong[-1] += [0.3, -0.3]
+    certificate = cl.certify(problem, {"f": wrong})
+    assert certificate.distance >= 0.42 and certificate.lower_bound <= solution.value * (1 + 1e-12)
+
+
+def test_label_propagation_with_the_normalised_laplacian_is_equation_2(instance):
+    graph, _, labels = instance
+    problem = cl.GFHF(graph, labels, normalized=True)
+    L, known = graph.laplacian().toarray(), problem.known
+    unknown = np.setdiff1d(np.arange(graph.n), known)
+    expected = -np.linalg.solve(L[np.ix_(unknown, unknown)], L[np.ix_(unknown, known)] @ problem.Y[known])
+    solution = problem.solve()
+    np.testing.assert_allclose(solution.scores[unknown], expected, atol=1e-10)
+    assert solution.value < cl.certify(problem, {"f": cl.GFHF(graph, labels).solve().scores}).value - 1e-3
+    assert r"\bar L" in problem._repr_latex_() and r"\bar L" not in cl.GFHF(graph, labels)._repr_latex_()
+
+
+def test_nothing_is_left_to_propagate_where_all_labels_are_known():
+    solution = cl.GFHF(path_graph(4), [0, 0, 1, 1]).solve()
+    assert solution.status is cl.Status.OPTIMAL and solution.value == pytest.approx(2)
+    assert solution.certificate.distance == 0
+
+
+def test_walks_are_counted():
+    # From the k-th of m points on a path behind a known one, a walk needs k(2m − k) steps to get there.
+    m = 6
+    x, below = cl.HarmonicExtension(path_graph(m + 1).laplacian(normalized=False), [0]).walk
+    k = np.arange(1, m + 1)
+    np.testing.assert_allclose(x, k * (2 * m - k), rtol=1e-12)
+    np.testing.assert_allclose(below, [2, 2, 2, 2, 2, 1], rtol=1e-12)
+    assert (below <= [2, 2, 2, 2, 2, 1]).all()

@@ -33,6 +33,8 @@ from ...numerics.threads import threads_for
 EPSILON = float(np.finfo(float).eps)
 # Above this share of nonzero entries a dense product is faster.
 DENSE_IS_FASTER = 0.05
+# Unit vectors nearer than this are one cut.
+SAME_CUT = 1e-7
 # Beyond, in units of cost per satisfaction, the threshold is as good as the largest there is, and rounding in λQ grows.
 LARGEST_MULTIPLIER = 1e7
 
@@ -42,7 +44,8 @@ class ConstrainedCut:
     """The program as data: Laplacian, constraint matrix, threshold, the vector to be orthogonal to, and k.
 
     ``satisfying`` are the k columns that satisfy the constraint most, from which the search starts; ``null_vector`` is
-    the null vector of L, or None where there are several.
+    the null vector of L, or None where there are several. ``excluded`` is a unit vector that costs nothing and that f,
+    a single column, must not be.
     """
 
     L: sp.csr_array
@@ -52,6 +55,7 @@ class ConstrainedCut:
     count: int
     satisfying: np.ndarray
     null_vector: np.ndarray | None = None
+    excluded: np.ndarray | None = None
 
     @property
     def n(self) -> int:
@@ -76,7 +80,36 @@ class ConstrainedCut:
         }
         if self.trivial is not None:
             violations["orthogonal"] = float(abs(self.trivial @ f).max())
+        if self.is_excluded(f):
+            violations["not trivial"] = 1.0
         return violations
+
+    def is_excluded(self, f: np.ndarray) -> bool:
+        """Whether f is the vector that it must not be, up to rounding and length."""
+        if self.excluded is None:
+            return False
+        along = self.excluded @ f
+        return bool(np.linalg.norm(f - np.outer(self.excluded, along)) <= SAME_CUT * np.linalg.norm(f))
+
+    @cached_property
+    def no_minimum(self) -> str:
+        """Why no cut is the cheapest; empty if one is.
+
+        Where the excluded vector satisfies the constraint itself, cuts near it cost as little as one likes.
+        """
+        if self.excluded is None:
+            return ""
+        satisfied = float(self.excluded @ (self.Q @ self.excluded))
+        rounding = 100 * EPSILON * (abs(satisfied) + abs(self.beta))
+        if satisfied < self.beta - rounding:
+            return ""
+        is_largest = satisfied >= self.satisfaction(self.satisfying) - rounding
+        remedy = f"{'' if is_largest else f'raise beta above {satisfied:.6g}, or '}take orthogonal=True"
+        return (
+            f"D^{{1/2}}1 satisfies the constraints to the degree {satisfied:.6g} itself, which is not below "
+            f"beta = {self.beta:.6g}, so that cuts near it cost as little as one likes and none is the cheapest; "
+            f"{remedy}"
+        )
 
     def cost(self, f: np.ndarray) -> float:
         """Return tr fᵀLf."""

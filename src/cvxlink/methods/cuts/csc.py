@@ -68,7 +68,9 @@ class CSC(Problem):
         Scale Q by the degrees; otherwise it is taken for Q̄ as it is.
     orthogonal : bool
         Ask for f ⊥ D^{1/2}1, as Wang, Qian & Davidson (2012) print it. Otherwise f may lean to one side, as in Wang &
-        Davidson (2010), who ask only that f is not D^{1/2}1 itself.
+        Davidson (2010), who ask only that f is not D^{1/2}1 itself. Then there is a cheapest cut of two clusters only
+        if D^{1/2}1 does not satisfy the constraint: where it does, cuts near it cost as little as one likes, and only
+        the papers' procedure gives an answer. For more clusters than two, D^{1/2}1 may be in the span of the columns.
 
     References
     ----------
@@ -134,8 +136,8 @@ class CSC(Problem):
 
     @property
     def equivalents(self) -> Mapping[str, Problem]:
-        """The relaxation."""
-        return {"sdp": CutRelaxation(self.cut)}
+        """The relaxation, unless its optimum is the cut that is excluded."""
+        return {} if self.cut.no_minimum else {"sdp": CutRelaxation(self.cut)}
 
     def point_from(self, form: str, values: Mapping[str, Any], duals: Mapping[str, Any]) -> tuple[dict, dict]:
         """Return the cut in the relaxation's X: its leading eigenvectors, combined where there are more than needed."""
@@ -216,6 +218,7 @@ class CSC(Problem):
             self.n_clusters - 1,
             self._satisfying[1],
             null_vector,
+            None if self.orthogonal or self.n_clusters > 2 else self.graph.trivial_cut,
         )
 
     @cached_property
@@ -245,8 +248,9 @@ class CSC(Problem):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """The threshold, and the largest there could be."""
-        return (f"β = {self.threshold:.6g}; the largest feasible one is {self.largest_beta:.6g}",)
+        """The threshold, the largest there could be, and whether some cut is the cheapest."""
+        threshold = f"β = {self.threshold:.6g}; the largest feasible one is {self.largest_beta:.6g}"
+        return (threshold, self.cut.no_minimum) if self.cut.no_minimum else (threshold,)
 
     def learnt(self, values: Arrays) -> Learnt:
         """The cut itself; propagation by S and Q̄ is claim 1 of Wang, Qian & Davidson (2012)."""

@@ -36,6 +36,10 @@ DISCONNECTED = (
     "the generalised eigenproblem needs a connected graph, whose Laplacian has one null vector only; join the "
     "components, as Graph.knn(connect=True) does"
 )
+APART = (
+    "up to rounding the graph falls into components, between which L̄ says nothing; join them by larger weights, such "
+    "as those of Graph.knn or of a larger sigma"
+)
 
 
 class Exact(Route):
@@ -44,6 +48,10 @@ class Exact(Route):
     name = "exact"
     iterates = True
     why = "the dual is a concave function of one number, and its relaxation is exact"
+
+    def refuses(self, cut: ConstrainedCut) -> str | None:
+        """Return why the route does not apply, if it does not."""
+        return cut.no_minimum or None
 
     def run(self, cut: ConstrainedCut, settings: Settings) -> Attempt:
         """Search until cost and bound meet, or no longer approach one another."""
@@ -85,6 +93,10 @@ class Cheapest(Route):
             return f"{cut.n} points are too many for a dense generalised eigenproblem (at most {LARGEST})"
         return None
 
+    def suits(self, cut: ConstrainedCut) -> bool:
+        """Never unasked: it does not solve the program."""
+        return False
+
     def run(self, cut: ConstrainedCut, settings: Settings) -> Attempt:
         """Compute them all; the multiplier that goes with the answer is that of the exact search, for comparison."""
         if cut.null_vector is None:
@@ -119,8 +131,8 @@ def cheapest_feasible(cut: ConstrainedCut, trivial: np.ndarray) -> tuple[np.ndar
     if vectors.shape[1] < cut.count:
         raise FormUnavailable(
             f"the route 'paper' does not take this problem: at beta = {cut.beta:.6g} it finds {vectors.shape[1]} "
-            f"feasible eigenvectors, and {cut.count + 1} clusters need {cut.count}; lower beta, or take "
-            "the route 'exact'"
+            f"feasible eigenvectors, and {cut.count + 1} clusters need {cut.count}; "
+            + (cut.no_minimum or "lower beta, or take the route 'exact'")
         )
     costs = np.einsum("ij,ij->j", vectors, cut.L @ vectors)
     f = vectors[:, np.argsort(costs)[: cut.count]]
@@ -146,8 +158,10 @@ class Stationary(Route):
         with threads_for(cuts.n):
             pairs = generalised_eigenvectors(cuts.L, cuts.Q, cuts.trivial, orthogonal=False)
             if pairs is None:
-                return Attempt(Status.ERROR, "the Laplacian is singular beyond D^{1/2}1: some weights are too small")
+                return Attempt(Status.ERROR, APART)
             inverses, vectors = pairs
+            if len(inverses) < cuts.count:
+                return Attempt(Status.ERROR, f"{len(inverses)} stationary labelings are told from zero; {APART}")
             vectors = _most_agreeing(inverses, vectors, cuts.Q)
             agreement = np.einsum("ij,ij->j", vectors, cuts.Q @ vectors)
         best = np.argsort(-agreement)[: cuts.count]

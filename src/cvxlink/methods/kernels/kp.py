@@ -86,8 +86,7 @@ class KP(PCP):
     @cached_property
     def program(self) -> DeclaredProgram:
         """The declared program; it also knows the vector without cost, which survives weights of all sizes."""
-        degrees = np.where(self.graph.degrees > 0, self.graph.degrees, 1.0)  # an isolated point may have any value
-        return WithNullVector(self, np.sqrt(degrees) if self.normalized else np.ones(len(degrees)))
+        return WithNullVector(self, self.graph.null_vector(self.normalized))
 
     def cautions(self, n_clusters: int | None = None) -> tuple[str, ...]:
         """Say if nothing keeps points apart."""

@@ -9,6 +9,7 @@ from typing import Any
 import cvxpy as cp
 
 from ... import terms
+from ...numerics.checks import as_flag
 from ...numerics.harmonic import require_reached
 from ...programs.declared import SpecialProgram
 from ..base import LabelledProblem
@@ -37,13 +38,16 @@ class GFHF(LabelledProblem):
         Numbers or names; -1 (or None among names) for unknown.
     confidence : float or array of n
         How sure the given labels are, between 0 (all classes alike) and 1.
+    normalized : bool
+        Use the normalised Laplacian, as label propagation is printed in equation (2) of Hu, Chen, Zhang & Yin (2010).
+        Then :math:`D^{-1/2}f` is harmonic instead of f, and the rows no longer sum to one.
 
     References
     ----------
     Zhu, Ghahramani & Lafferty (2003), ICML; equations (1) to (3) and algorithm 1 of Wang, Qian & Davidson (2012).
     """
 
-    normalized = False  # of the Laplacian by which new points follow old ones
+    normalized: bool = False
 
     about = replace(
         LabelledProblem.about,
@@ -61,7 +65,8 @@ class GFHF(LabelledProblem):
 
     def objective(self, f: cp.Variable) -> cp.Minimize:  # type: ignore[override]
         """Smoothness."""
-        return cp.Minimize(terms.smooth_columns(f, self.graph.incidence(normalized=False)))
+        symbol = r"\bar L" if self.normalized else "L"
+        return cp.Minimize(terms.smooth_columns(f, self.graph.incidence(self.normalized), symbol))
 
     def constraints(self, f: cp.Variable) -> dict[str, Any]:  # type: ignore[override]
         """What was given is kept."""
@@ -70,7 +75,8 @@ class GFHF(LabelledProblem):
     @cached_property
     def program(self) -> SpecialProgram:
         """The harmonic extension it is equal to."""
-        data = Harmonic(self.graph.laplacian(normalized=False), self.known, self.Y[self.known])
+        null_vector = self.graph.null_vector(self.normalized)
+        data = Harmonic(self.graph.laplacian(self.normalized), self.known, self.Y[self.known], null_vector)
         return SpecialProgram(
             self,
             data,
@@ -84,4 +90,5 @@ class GFHF(LabelledProblem):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        as_flag(self.normalized, "normalized")
         require_reached(self.graph.components, self.known)

@@ -6,10 +6,13 @@ For a feasible f with residual :math:`r = (Lf)_u` on the unknown points, and the
 is :math:`L_{uu}^{-1} r` on u, so
 
 .. math:: \operatorname{tr}(f^\top L f) - \operatorname{tr}(f^{*\top} L f^*) = \langle r, L_{uu}^{-1} r\rangle
-          \le \|L_{uu}^{-1}\|\,\|r\|_F^2, \qquad \|f - f^*\|_F \le \|L_{uu}^{-1}\|\,\|r\|_F .
+          \le \langle |r|, |L_{uu}^{-1} r|\rangle .
 
-:math:`L_{uu}` is an M-matrix: its inverse has no negative entry. So for *any* x with :math:`L_{uu}x \ge c > 0` we have
-:math:`x \ge c L_{uu}^{-1} 1`, and the norm of the inverse is at most :math:`\max x / c`.
+:math:`L_{uu}` is an M-matrix: its inverse has no negative entry. So for *any* x with :math:`L_{uu}x > 0`,
+
+.. math:: |L_{uu}^{-1} r| \ \le\ x\,\max_i \frac{|r_i|}{(L_{uu}x)_i}
+
+entry by entry, which bounds both: see :attr:`cvxlink.HarmonicExtension.walk`.
 """
 
 from __future__ import annotations
@@ -26,16 +29,20 @@ from ...numerics.harmonic import HarmonicExtension
 
 @dataclass(frozen=True, eq=False)
 class Harmonic:
-    """The program as data: a Laplacian, the known points, and a row of ``given`` for each."""
+    """The program as data: a Laplacian, the known points, and a row of ``given`` for each.
+
+    ``null_vector`` is a positive vector that L carries to zero: ones for L = D − W.
+    """
 
     L: sp.csr_array
     known: np.ndarray
     given: np.ndarray
+    null_vector: np.ndarray | None = None
 
     @cached_property
     def extension(self) -> HarmonicExtension:
         """The operator that solves it."""
-        return HarmonicExtension(self.L, self.known)
+        return HarmonicExtension(self.L, self.known, null_vector=self.null_vector)
 
     def kept(self, f: np.ndarray) -> np.ndarray:
         """Return f with its known rows as they were given."""

@@ -22,27 +22,41 @@ def certify_harmonic(program: Harmonic, point: Mapping[str, np.ndarray], duals: 
     unknown, smooth = program.extension.unknown, program.L @ kept
     sizes = abs(program.L) @ abs(kept)  # what a rounding error is relative to
     share = gamma(2 * terms_per_row(program.L) + 4)
-    residual = Ball(norm_above(smooth[unknown])) + share * norm_above(sizes[unknown])
-    uncertain = share * dot(abs(kept), sizes)
-    upper, inverse = dot(kept, smooth) + Ball(0.0, uncertain.upper), program.extension.inverse_norm()
-    lower = upper - inverse * residual * residual
-    value, distance = program.value(point), inverse * residual + norm_above(kept - f)
+    residual = (abs(smooth) + share * sizes)[unknown]
+    error = _response(program.extension.walk, residual)
+    known = bool(np.isfinite(error).all())
+    upper = dot(kept, smooth) + Ball(0.0, share * dot(abs(kept), sizes).upper)
+    lower = upper - dot(residual, error).upper if known else Ball(-np.inf)
+    distance = norm_above(error) + norm_above(kept - f) if known else np.inf
+    value = program.value(point)
     exact = dot(f, program.L @ f) + Ball(0.0, share * dot(abs(f), abs(program.L) @ abs(f)).upper)
     return Certificate(
         value,
         program.violations(point),
         lower_bound=lower.lower if np.isfinite(lower.lower) else None,
         upper_bound=upper.upper,
-        basis="value − ‖L_uu⁻¹‖ ‖(Lf)_u‖², with the norm of the inverse bounded by a positive vector"
-        if np.isfinite(lower.lower)
+        basis="value − ⟨|r|, |L_uu⁻¹r|⟩ with the residual r = (Lf)_u, bounded entry by entry by a positive vector"
+        if known
         else "L_uu is singular up to rounding",
         conditions={
-            "norm of (Lf)_u: how far values at unknown points are from the means of their neighbours": residual.upper
+            "norm of (Lf)_u: how far values at unknown points are from the means of their neighbours": norm_above(
+                residual
+            )
         },
-        distance=distance.upper,
+        distance=distance,
         norm=max(float(np.linalg.norm(kept)), 1e-300),
-        rounding=max((exact - value).magnitude, upper.radius, lower.radius),
+        rounding=max((exact - value).magnitude, upper.radius, lower.radius if known else 0.0),
     )
+
+
+def _response(walk: tuple[np.ndarray, np.ndarray] | None, residual: np.ndarray) -> np.ndarray:
+    """Return a bound on the entries of L_uu⁻¹r, from bounds on those of r, one column each; infinity if unknown."""
+    if not len(residual):
+        return residual
+    if walk is None:
+        return np.full_like(residual, np.inf)
+    x, below = walk
+    return np.outer(x, (residual / below[:, None]).max(axis=0)) * (1 + gamma(8))
 
 
 def _certify_by_elimination(program: Harmonic, point: Mapping[str, np.ndarray], mesh: Mesh) -> Certificate:
@@ -55,8 +69,10 @@ def _certify_by_elimination(program: Harmonic, point: Mapping[str, np.ndarray], 
     solution = mesh.extension @ given
     solution[known] = given
     uncertain = rounding * float(np.linalg.norm(mesh.extension @ abs(given)))
-    differences = ((given[:, None, :] - given[None, :, :]) ** 2).sum(axis=2)
-    optimum = -float(np.vdot(mesh.cost, differences)) / 2
+    # Cost p = 0 for the null vector p of L on the known points, so the cost is a sum over pairs of what they differ by.
+    p = program.extension.null_vector[known]
+    differences = ((given[:, None, :] * p[None, :, None] - given[None, :, :] * p[:, None, None]) ** 2).sum(axis=2)
+    optimum = -float(np.vdot(mesh.cost / np.outer(p, p), differences)) / 2
     return Certificate(
         program.value(point),
         program.violations(point),

@@ -1,0 +1,111 @@
+"""What weakens the findings of a study: cells that are missing, machines that were busy or differ, little data."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from .description import Study
+from .measures import measures
+
+# Fewer instances than this say little about others.
+FEW = 10
+# Without the number of cores: a load that is this much above the usual one, in processes, disturbs.
+DISTURBED = 1.5
+# Repeats of one cell whose times differ by more than this factor say that the machine was uneven.
+UNEVEN = 1.5
+
+Record = Mapping[str, Any]
+
+
+def cautions(study: Study, records: Sequence[Record], environments: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Return sentences on what weakens the findings; none if nothing does."""
+    return [
+        *_missing(study, records),
+        *_few(records),
+        *_busy(records, environments),
+        *_machines(records, environments),
+        *_versions(records),
+        *_uneven(study, records),
+    ]
+
+
+def _missing(study: Study, records: Sequence[Record]) -> Iterator[str]:
+    """Compare with what each configuration has finished, since only the study's cells know what is to come."""
+    instances = {record["instance"] for record in records}
+    names = {configuration.name for configuration in study.configurations}
+    total = len(instances) * len(names) * len(study.accuracy) * study.repeats
+    found = len({(r["instance"], r["configuration"], r["accuracy"], r.get("repeat", 0)) for r in records})
+    if found < total:
+        yield (
+            f"Caution: {total - found} of {total} cells on these instances are not computed yet; means and profiles "
+            f"compare only instances that all configurations have finished."
+        )
+
+
+def _few(records: Sequence[Record]) -> Iterator[str]:
+    count = len({record["instance"] for record in records})
+    if count < FEW:
+        yield f"Caution: {count} instance{' says' if count == 1 else 's say'} little about others."
+
+
+def _busy(records: Sequence[Record], environments: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    """Say in how many cells other processes wanted the same cores."""
+    loads = [(record, load) for record in records if (load := _load(record)) is not None]
+    if not loads:
+        return
+    usual = float(np.median([load for _, load in loads]))
+    busy = 0
+    for record, load in loads:
+        cores = (environments.get(record.get("environment", "")) or {}).get("cores")
+        busy += load > (cores + 0.5 if cores else usual + DISTURBED)
+    if busy:
+        what = "machine was busier than usual" if not environments else "machine had more to do than it has cores"
+        yield f"Caution: the {what} during {busy} of {len(loads)} cells, so their times are uncertain."
+
+
+def _load(record: Record) -> float | None:
+    known = [load for load in record.get("load") or () if load is not None and math.isfinite(load)]
+    return max(known, default=None)
+
+
+def _machines(records: Sequence[Record], environments: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    used = {record["environment"] for record in records if record.get("environment")}
+    if len(used) > 1:
+        differ = sorted(
+            {
+                key
+                for key in {key for one in used for key in environments.get(one, {})}
+                if len({str(environments.get(one, {}).get(key)) for one in used}) > 1
+            }
+        )
+        which = f", which differ in {', '.join(differ)}" if differ else ""
+        yield f"Caution: cells were computed in {len(used)} environments{which}; compare times within each one only."
+    if any(environments.get(one, {}).get("throttles") for one in used):
+        yield "Caution: the processor was slowed down to cool or to save power, so times are uncertain."
+
+
+def _versions(records: Sequence[Record]) -> Iterator[str]:
+    seen: dict[str, set[str]] = {}
+    for record in records:
+        for package, version in (record.get("versions") or {}).items():
+            seen.setdefault(package, set()).add(str(version))
+    mixed = [f"{package} ({', '.join(sorted(found))})" for package, found in seen.items() if len(found) > 1]
+    if mixed:
+        yield f"Caution: cells were computed with different versions of {', '.join(mixed)}."
+
+
+def _uneven(study: Study, records: Sequence[Record]) -> Iterator[str]:
+    if study.kind != "solvers" or study.repeats < 2:
+        return
+    for accuracy in study.accuracy:
+        found = measures([record for record in records if record["accuracy"] == accuracy])
+        for name, one in found.items():
+            if one.spread is not None and one.spread > UNEVEN:
+                yield (
+                    f"Caution: repeats of {name} at {accuracy:g} take up to {one.spread:.2g} times as long as the "
+                    f"shortest one on a typical instance."
+                )
