@@ -1,10 +1,11 @@
 r"""Bounds for the Fantope with links: the lower one is derived in :mod:`cvxlink.methods.partitions.linked_fantope`.
 
 *The upper bound* is the value of an exactly feasible point near the answer. For a dense answer, and many links, see
-:mod:`cvxlink.methods.partitions.exactly_feasible`. Otherwise the answer, on blocks and on the complement of w, has eigenvectors V and eigenvalues x. On their span, the smallest change in Dikin's metric
-(:mod:`cvxlink.methods.partitions.dual_barrier`) makes trace and cannot-links hold; it keeps 0 ⪯ X ⪯ I if its norm is at
-most one. What rounding leaves, ρ, is removed by one more such change, of norm at most :math:`\|\rho\|/\sqrt g` with the
-least eigenvalue g of the Gram matrix of the equations; that it exists is all the proof needs.
+:mod:`cvxlink.methods.partitions.exactly_feasible`. Otherwise the answer, on blocks and on the complement of w, has
+eigenvectors V and eigenvalues x. On their span, the smallest change in Dikin's metric
+(:mod:`cvxlink.methods.partitions.dual_barrier`) makes trace and cannot-links hold; it keeps 0 ⪯ X ⪯ I if its norm is
+at most one. What rounding leaves, ρ, is removed by one more such change, of norm at most :math:`\|\rho\|/\sqrt g`
+with the least eigenvalue g of the Gram matrix of the equations; that it exists is all the proof needs.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from ...numerics.rounding import (
 from ...numerics.threads import threads_for
 from ..shared.shares import nearest_shares
 from .dual_barrier import Pairs, dikin_weights
-from .exactly_feasible import feasible_nearby
+from .exactly_feasible import clustering_nearby, feasible_nearby
 from .fantope_projection import eigenpairs_beside
 from .linked_fantope import LinkedFantope
 from .proof import contradicted
@@ -46,6 +47,8 @@ BELOW = 0.99
 DENSE = 3000
 # Of so many, or more, all are used where the answer has all.
 LEAST_DENSE = 40
+# An answer as near as this to the matrix of a clustering is that clustering.
+SAME = 1e-5
 # The equations of a change are written out with at most this many numbers.
 LARGEST = 2e7
 # Changes of a larger norm are not made.
@@ -81,7 +84,7 @@ def certify_linked_fantope(data: LinkedFantope, point: Mapping[str, Matrix], dua
 
 
 def disproof_of_fantope(data: LinkedFantope, duals: Mapping[str, Any]) -> str:
-    """Return that no point is feasible, if the bound of multipliers is above the value of every point there could be."""
+    """Return that no point is feasible, if the bound of multipliers is above all values there could be."""
     with threads_for(data.partition.order):
         lower, _, _, how = _bound(data, data.multipliers(duals))
     rounded = data.k * gamma(2 * terms_per_row(data.partition.C) + 2 * _largest_block(data) + 16)
@@ -112,6 +115,29 @@ def _largest_block(data: LinkedFantope) -> int:
 
 
 def _attained(data: LinkedFantope, Z: Matrix, z: np.ndarray) -> Ball | None:
+    """Return the value of an exactly feasible point near Z: inside, or else a clustering; None if none is found."""
+    if data.k == 1 or data.partition.order > DENSE:
+        return _attained_inside(data, Z, z)
+    # Where links leave hardly any room, what they leave is often a clustering.
+    Y = _on_blocks(data, Z)
+    found = clustering_nearby(data, Y) if np.isfinite(Y).all() else None
+    if found is not None:
+        value = _dense_value(data, found[0], np.isinf(data.block_prices), found[1])
+        if np.linalg.norm(found[0] - Y) <= SAME:
+            return value
+    inside = _attained_inside(data, Z, z)
+    return inside if inside is not None or found is None else value
+
+
+def _on_blocks(data: LinkedFantope, Z: Matrix) -> np.ndarray:
+    T = data.partition.T
+    if isinstance(Z, Congruence):
+        columns = as_dense(T.T @ Z.T)
+        return columns @ Z.M @ columns.T
+    return T.T @ (T.T @ Z).T
+
+
+def _attained_inside(data: LinkedFantope, Z: Matrix, z: np.ndarray) -> Ball | None:
     """Return the value of an exactly feasible point near Z, or None if none is found.
 
     Links that must hold are equations. So are those whose multipliers are below their prices, if that is possible:
@@ -148,12 +174,7 @@ def _attained(data: LinkedFantope, Z: Matrix, z: np.ndarray) -> Ball | None:
 
 def _attained_densely(data: LinkedFantope, Z: Matrix, choices: tuple[np.ndarray, ...]) -> Ball | None:
     """Return the same from all eigenvectors on blocks, whose number does not matter."""
-    T = data.partition.T
-    if isinstance(Z, Congruence):
-        columns = as_dense(T.T @ Z.T)
-        x, V = eigenpairs_beside(columns @ Z.M @ columns.T, data.block_w)
-    else:
-        x, V = _spectrum(data, Z)
+    x, V = eigenpairs_beside(_on_blocks(data, Z), data.block_w)
     best = None
     for held in choices:
         found = feasible_nearby(data, x, V, held)
@@ -181,7 +202,7 @@ def _spectrum(data: LinkedFantope, Z: Matrix) -> tuple[np.ndarray, np.ndarray]:
         small = R[1:, 1:] @ Z.M @ R[1:, 1:].T
         x, turned = np.linalg.eigh((small + small.T) / 2)
         return x, V[:, 1:] @ turned
-    return eigenpairs_beside(T.T @ (T.T @ Z).T, w)
+    return eigenpairs_beside(_on_blocks(data, Z), w)
 
 
 def _made_feasible(data: LinkedFantope, x: np.ndarray, V: np.ndarray, room: float, held: np.ndarray) -> Ball | None:

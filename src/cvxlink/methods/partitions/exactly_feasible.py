@@ -7,10 +7,11 @@ equations :math:`\langle A_l, \Delta\rangle = b_l` is :math:`P^{1/2}(\sum u_l A_
 
 .. math:: \langle A_l, P A_m P\rangle = \tfrac12(P_{aa'}P_{bb'} + P_{ab'}P_{ba'}), \qquad A_l = E_{ab},\ A_m = E_{a'b'},
 
-needs four entries of P each. Where it is too long, a shorter change is made first, and P is computed anew. So the work grows with the square of the number of links, not with that of the answer's
-rank as well. What rounding leaves is removed by an explicit change: entries at links go to zero, the diagonal restores
-Yw = w, and a multiple of a projection of rank one, on two blocks without a link, restores the trace. It is tiny, and the
-eigenvalues are proven to leave room for it.
+needs four entries of P each. Where it is too long, a shorter change is made first, and P is computed anew. So the
+work grows with the square of the number of links, not with that of the answer's rank as well. What rounding leaves is
+removed by an explicit change: entries at links go to zero, the diagonal restores Yw = w, and a multiple of a
+projection of rank one, on two blocks without a link, restores the trace. It is tiny, and the eigenvalues are proven
+to leave room for it.
 """
 
 from __future__ import annotations
@@ -19,9 +20,10 @@ from contextlib import suppress
 
 import numpy as np
 import scipy.linalg
+from scipy.sparse.csgraph import connected_components
 
 from ...numerics.least_eigenvalue import least_eigenvalue
-from ...numerics.rounding import UPWARDS, Ball, gamma, norm_above, total
+from ...numerics.rounding import UPWARDS, gamma, norm_above, total
 from ..shared.shares import nearest_shares
 from .fantope_projection import eigenpairs_beside
 from .linked_fantope import LinkedFantope
@@ -33,6 +35,8 @@ INSIDE = 0.9
 MOST_CHANGES = 5
 # Where the first of them has a larger norm, there is not enough room.
 TOO_FAR = 4.0
+# Blocks are in one cluster if their entry is more than this share of those on the diagonal, by weight.
+TOGETHER = 0.5
 # The equations are solved by Cholesky's method, for at most so many.
 MOST_LINKS = 6000
 # Rows of their matrix that are computed at once.
@@ -44,8 +48,9 @@ def feasible_nearby(
 ) -> tuple[np.ndarray, float] | None:
     """Return a matrix on blocks, and a bound on its distance from an exactly feasible one; None if none is found.
 
-    The distance is the sum of the absolute eigenvalues of the difference. ``x`` and ``V`` are all eigenvalues on the complement of w and their eigenvectors, and ``held`` says which pairs of
-    blocks are to have entries of zero.
+    The distance is the sum of the absolute eigenvalues of the difference. ``x`` and ``V`` are all eigenvalues on
+    the complement of w and their eigenvectors, and ``held`` says which pairs of blocks are to have entries of
+    zero.
     """
     if held.sum() > MOST_LINKS or len(x) < data.partition.order - 1:
         return None
@@ -57,6 +62,22 @@ def feasible_nearby(
         if off is not None and _leaves_room(data, Y, off):
             return Y, off
     return None
+
+
+def clustering_nearby(data: LinkedFantope, Y: np.ndarray) -> tuple[np.ndarray, float] | None:
+    """Return the matrix of the clustering that a matrix nearly is, and a bound on its rounding, if it keeps the links.
+
+    Where links leave hardly any room, what they leave is often a clustering.
+    """
+    d, (a, b) = data.partition.block_d, data.block_pairs.T
+    z = Y / np.outer(d, d)
+    count, labels = connected_components(z > TOGETHER * np.maximum.outer(z.diagonal(), z.diagonal()))
+    if count != data.k or ((labels[a] == labels[b]) & np.isinf(data.block_prices)).any():
+        return None
+    H = np.zeros((len(d), count))
+    H[np.arange(len(d)), labels] = d
+    H /= np.linalg.norm(H, axis=0)
+    return H @ H.T, gamma(2 * len(d) + 16) * count * np.sqrt(len(d))
 
 
 def _changed(data: LinkedFantope, x: np.ndarray, V: np.ndarray, held: np.ndarray) -> np.ndarray | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +18,8 @@ from ...numerics.threads import threads_for
 from ...programs.status import Status
 from ...solvers.route import Attempt, Route, Settings
 from .dual_route import most_columns
+from .exactly_feasible import clustering_nearby, feasible_nearby
+from .fantope_projection import eigenpairs_beside
 from .linked_fantope import LinkedFantope
 from .routes import LARGEST, iterated
 from .splitting import Blocks
@@ -25,6 +28,10 @@ from .splitting import Blocks
 # that filter one eigenvector, and passes over all entries.
 NEWTON_STEPS, STEPS = 60, 400
 PRODUCTS, PASSES = 18, 100
+# Up to this order its steps take no time to speak of.
+TINY = 40
+# An answer as near as this to the matrix of a clustering is that clustering.
+SAME = 1e-4
 # An exactly feasible point nearby costs little only if the entries at links are this much smaller than the gap.
 CLOSER = 0.1
 
@@ -79,10 +86,15 @@ class LinkedCutSplitting(Route):
         return f"{order} blocks are too many for dense eigendecompositions" if order > LARGEST else None
 
     def suits(self, data: LinkedFantope) -> bool:
-        """Whether it is likely to be faster than the bundle, whose steps take the square of the number of links."""
+        """Whether it is likely to be faster than the bundle, whose steps take the square of the number of links.
+
+        On few blocks, many links may leave no room inside, on which the bundle relies.
+        """
         m, c, k = int(data.counts.sum()), data.partition.order, data.k
         if k == 1 or m == 0:
             return False
+        if c <= TINY and m >= c - 1:
+            return True
         columns = min(most_columns(k, m), c)
         newton = NEWTON_STEPS * (m**2 * columns**2 / 2 + m**3 / 3)
         return bool(STEPS * c**2 * (PRODUCTS * (k + 10) + PASSES) < newton)
@@ -96,12 +108,28 @@ class LinkedCutSplitting(Route):
         blocks = LinkedBlocks(data.partition, pairs=data.block_pairs, prices=data.block_prices)
         run = iterated(blocks, settings, data.highest, CLOSER)
         z = blocks.counted * run.found.multipliers.entries[*blocks.pairs.T]
-        values = {} if run.status is Status.INFEASIBLE else self._values(data, run.found.Y)
-        return run.attempt(values, {"cannot": data.on_links(z)})
+        Y = run.found.Y
+        if run.status is Status.OPTIMAL and np.isinf(data.block_prices).any():
+            nearby = self._kept(data, Y)
+            if nearby is not None and abs(blocks.value(nearby) - run.found.value) <= run.accuracy * (
+                1 + run.found.value
+            ):
+                Y = nearby
+        return run.attempt(self._values(data, Y), {"cannot": data.on_links(z)})
+
+    @staticmethod
+    def _kept(data: LinkedFantope, Y: np.ndarray) -> np.ndarray | None:
+        """Return a matrix that keeps links up to rounding, not only up to the residual."""
+        must_hold = np.isinf(data.block_prices)
+        clustering = clustering_nearby(data, Y)
+        if clustering is not None and np.linalg.norm(clustering[0] - Y) <= SAME:
+            return clustering[0]
+        found = feasible_nearby(data, *eigenpairs_beside(Y, data.block_w), must_hold) or clustering
+        return None if found is None else found[0]
 
     @staticmethod
     def _values(data: LinkedFantope, Y: np.ndarray) -> dict:
-        values = {"Z": Congruence(data.partition.T, Y)}
+        values: dict[str, Any] = {"Z": Congruence(data.partition.T, Y)}
         if data.is_soft:
             values["s"] = data.entries_on_links(Y)
         return values
