@@ -18,7 +18,7 @@ from sklearn import datasets as sklearn_datasets
 
 from .data.files.archive import read_archive
 from .errors import DataUnavailable, InvalidFile, InvalidInput
-from .numerics.arguments import as_text, shown
+from .numerics.arguments import as_path, as_text, shown
 from .numerics.checks import (
     LARGEST_COORDINATE,
     MOST_ENTRIES,
@@ -157,7 +157,7 @@ def _fetch(name: str, source: Source) -> Data:
     file = f"{source.file or name}.npz"
     folder = os.environ.get("CVXLINK_DATA")
     if folder and (Path(folder) / file).is_file():
-        return _read(Path(folder) / file)
+        return read(Path(folder) / file)
     if source.openml is not None:
         return _from_openml(name, source, file)
     raise DataUnavailable(
@@ -166,7 +166,9 @@ def _fetch(name: str, source: Source) -> Data:
     )
 
 
-def _read(path: Path) -> Data:
+def read(path: str | Path) -> Data:
+    """Return the points X and the classes y of an ``.npz`` file with these two arrays."""
+    path = as_path(path)
     try:
         arrays, _ = read_archive(path)
         missing = [name for name in ("X", "y") if name not in arrays]

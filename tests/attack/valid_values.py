@@ -300,6 +300,7 @@ particular(path=lambda: Path("picture.png"))("plotting.save_overview")
 particular(path=lambda: Path("program.dat-s"))("read_program")
 particular(path=lambda: Path("exported.dat-s"))("Problem.export", "Wrapped.export")
 particular(path=lambda: Path("saved.csv"))("Links.save")
+particular(path=lambda: Path("points.npz"))("datasets.read")
 particular(program=lambda: Path("program.dat-s"), result=lambda: Path("program.result"))("bring_back")
 particular(path=lambda: cl.instances.folder() / "path_ends_apart.toml")("Instance.read")
 particular(kernel=lambda: SMALL.definite)("MinKL")
@@ -412,5 +413,6 @@ def files() -> dict[str, bytes]:
     with TemporaryDirectory() as folder:
         triangle.export(Path(folder) / "program.dat-s")
         SMALL.links.save(Path(folder) / "links.csv")
+        np.savez(Path(folder) / "points.npz", X=SMALL.X, y=SMALL.y)
         (Path(folder) / "program.result").write_text(TRIANGLE_RESULT)
         return {path.name: path.read_bytes() for path in Path(folder).iterdir()}

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from cvxlink.studies.cells import expanded
+from cvxlink.studies.description import Study
 from cvxlink.studies.statistics import critical_difference, interval, mean_ranks
 from helpers.pages import (
     HOSTILE,
@@ -56,6 +57,23 @@ def test_print_is_light_and_without_controls(opened):
     for shown in ("#summary", "#performance-profile svg", "#failures", "#all-cells", "#accuracy-shown", "#about"):
         assert tab.locator(shown).is_visible()
     assert tab.pdf(format="A4").startswith(b"%PDF")
+
+
+def test_many_sentences_are_folded_and_all_are_printed(opened):
+    study = solver_study([f"configuration {k}" for k in range(9)])
+    records = [
+        r | {"gap": 0.3, "claimed": "OPTIMAL", "value": 1.0, "proven_to": None} for r in solver_records(study, 2)
+    ]
+    tab = opened(study, records)
+    folded = tab.locator("#findings details li")
+    assert folded.count() > 2 and not folded.first.is_visible()
+    assert tab.locator("#findings > ul > li", has_text="Caution").first.is_visible()
+    tab.locator("#findings summary").press("Enter")
+    assert folded.first.is_visible()
+    tab.locator("#findings summary").press("Enter")
+    assert not folded.first.is_visible()
+    tab.evaluate("() => dispatchEvent(new Event('beforeprint'))")
+    assert folded.last.is_visible()
 
 
 def test_everything_has_a_name_for_those_who_do_not_see_it(opened):
@@ -183,3 +201,45 @@ def test_methods_that_fail_are_counted_and_not_compared(opened):
     whole = len({r["instance"] for r in records}) - len({r["instance"] for r in records if "scores" not in r})
     assert f"the {whole} instance" in tab.locator("#intervals .note").inner_text()
     assert not re.search(r"NaN|undefined|Infinity", tab.locator("body").inner_text())
+
+
+def test_numbers_of_functions_are_all_there(opened):
+    study = Study.of(
+        {
+            "title": "Functions",
+            "kind": "functions",
+            "instances": [{"name": f"n {n}", "options": {"n": n}} for n in (1, 2, 3)],
+            "configurations": [{"name": name, "run": "helpers.pages:solver_study"} for name in ("quick", "slow")],
+        }
+    )
+    random = np.random.default_rng(3)
+    records = [
+        {"key": f"{name}{n}", "instance": f"n {n}", "configuration": name, "accuracy": 1e-4, "repeat": 0}
+        | {"seconds": n, "scores": {"cost": random.normal(), "<b>": -float(n)}, "words": {"kind": "text <i>"}}
+        for n in (1, 2, 3)
+        for name in ("quick", "slow")
+    ]
+    del records[0]["scores"]
+    tab = opened(study, records)
+    shown = summary_of(tab)
+    for name in shown:
+        mine = [record["scores"] for record in records if record["configuration"] == name and "scores" in record]
+        assert shown[name]["cost"] == pytest.approx(np.mean([scores["cost"] for scores in mine]))
+        assert shown[name]["<b>"] == pytest.approx(np.mean([scores["<b>"] for scores in mine]))
+    assert shown["quick"]["failures"] == 1 and shown["slow"]["failures"] == 0
+    heads = tab.locator("#all-cells thead th").all_inner_texts()
+    assert [any(head.startswith(name) for head in heads) for name in ("cost", "<b>")] == [True, True]
+    assert tab.locator("#ranks").count() == 0
+    assert tab.locator("#links-n h3").inner_text() == "cost by n"
+    tab.locator("#all-cells tbody tr", has_text="slow").first.locator(".open").click()
+    assert "text <i>" in tab.locator("dialog[open]").inner_text()
+
+
+def test_rows_of_other_tools_are_claims_and_in_no_figure(opened):
+    outside = {"key": "o", "instance": "instance_0", "configuration": "OTHER", "accuracy": 1e-4, "seconds": 1e-3}
+    outside |= {"claimed": "OPTIMAL", "outside": True}
+    tab = opened(STUDY, [*RECORDS, outside])
+    assert "OTHER" not in summary_of(tab)
+    assert tab.locator("#performance-profile path.line").count() == 3
+    tab.locator("#query").fill("other")
+    assert tab.locator("#all-cells tbody tr .outcome").inner_text() == "claims optimal"

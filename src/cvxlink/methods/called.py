@@ -32,7 +32,7 @@ def formulation_called(name: str) -> type[Problem]:
         raise InvalidInput(f"{where!r} is the name of a file, not of a module; {EXAMPLE}", "method")
     if not all(part.isidentifier() for part in (*where.split("."), *kind.split("."))):
         raise InvalidInput(f"{name!r} does not name a module and a class; {EXAMPLE}", "method")
-    module = _imported(where)
+    module = module_called(where)
     found: Any = module
     for part in kind.split("."):
         found = getattr(found, part, None)
@@ -59,7 +59,7 @@ def errors_of(formulation: type[Problem] | None) -> Iterator[None]:
         raise InvalidInput(f"{name} raised {_worded(error)}", "method") from error
 
 
-def _imported(where: str) -> ModuleType:
+def module_called(where: str) -> ModuleType:
     """Return a module; the current folder comes first, as for ``python -m``."""
     here = os.getcwd()
     if here not in sys.path:

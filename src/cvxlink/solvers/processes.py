@@ -16,6 +16,11 @@ from time import monotonic, sleep
 
 from ..errors import CvxlinkError
 
+try:
+    import resource
+except ImportError:  # Windows does not count what a process has used
+    resource = None  # type: ignore[assignment]
+
 # What Linux calls these requests (linux/prctl.h).
 SET_PARENT_DEATH_SIGNAL, SET_CHILD_SUBREAPER = 1, 36
 # Processes that are killed are gone within microseconds; this only guards against one that the system cannot end.
@@ -64,6 +69,13 @@ class CappedOutput:
         """The last line that is not empty."""
         *_, last = ["", *self.text.strip().splitlines()]
         return last.strip()
+
+
+def own_peak_in_megabytes() -> float | None:
+    """Return the most memory that this process has used since it began; None where the system does not say."""
+    if resource is None:
+        return None
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1e3 if sys.platform == "linux" else 1e6)
 
 
 def end_with_parent() -> None:
@@ -117,16 +129,26 @@ def end_descendants(spare: Collection[int] = ()) -> None:
     """
     until = monotonic() + MOST_SECONDS_TO_END
     while monotonic() < until:
+        if (
+            not spare and not _has_children()
+        ):  # looking through all processes takes milliseconds, on a busy machine many
+            return
         among = {number: process for number, process in processes().items() if number not in spare}
         alive = [number for number in descendants(os.getpid(), among) if not among[number].has_ended]
         send_signal(alive, signal.SIGKILL)
-        if not spare:
-            with suppress(ChildProcessError):
-                while os.waitpid(-1, os.WNOHANG)[0]:
-                    pass
         if not alive:
             return
         sleep(0.001)
+
+
+def _has_children() -> bool:
+    """Wait for children that have ended, and return whether there are others; without any there are no descendants."""
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        return False
+    return True
 
 
 def send_signal(numbers: Iterable[int], which: int) -> None:

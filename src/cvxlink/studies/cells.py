@@ -3,72 +3,30 @@
 from __future__ import annotations
 
 import hashlib
-import inspect
 import json
-import platform
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from difflib import get_close_matches
-from fnmatch import fnmatchcase
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
-from sklearn.preprocessing import StandardScaler
 
-from .. import datasets, instances
-from ..data.graph import Graph
-from ..data.links import Links
+from ..engine.linear_problem import LinearProblem
+from ..engine.options import in_bytes
 from ..engine.problem import Problem
 from ..errors import InvalidInput
-from ..methods.called import formulation_called, is_own
-from ..methods.table import method
+from ..methods.called import is_own
+from ..methods.table import Method, formulation_of, own_methods, require_options
+from ..numerics.arguments import shown
+from ..numerics.versions import package_versions
 from ..solvers.table import solvers
-from .description import Configuration, InstanceChoice, Study
+from .description import Study
+from .instance import Instance, expanded
+from .parts import Configuration, given_in
+from .sources import hash_of_source, options_wanted, require_importable
+from .wording import WrongPart, meant
 
-PACKAGES = ("cvxlink", "cvxpy", "numpy", "scipy", "scikit-learn")
-
-
-@dataclass(frozen=True)
-class Instance:
-    """One program, or one data set with links, named and rebuilt wherever it is needed."""
-
-    name: str
-    library: str | None = None
-    data: str | None = None
-    formulation: str | None = None
-    links: int | None = None
-    draw: int = 0
-    scale: bool = False
-    options: Mapping[str, Any] | None = None
-
-    def problem(self) -> Problem:
-        """Return the program, for studies of solvers."""
-        if self.library is not None:
-            return instances.load(self.library).problem
-        X, y = self.points()
-        links = self.drawn(y)
-        assert self.formulation is not None
-        what = formulation_called(self.formulation) if is_own(self.formulation) else self.formulation
-        return method(what).make(Graph.knn(X), links, None, len(np.unique(y)), **(self.options or {}))
-
-    def points(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the points and their classes."""
-        assert self.data is not None
-        X, y = datasets.load(self.data)
-        return (StandardScaler().fit_transform(X[:, np.ptp(X, axis=0) > 0]) if self.scale else X), y
-
-    def drawn(self, y: np.ndarray) -> Links:
-        """Return the links of this draw."""
-        return Links.sample(y, n_links=self.links or 0, random_state=self.draw)
-
-    def content(self) -> str:
-        """Return what the instance is made of, beyond its name: so a change of it is noticed."""
-        if self.library is not None:
-            return (instances.folder() / f"{self.library}.toml").read_text(encoding="utf-8")
-        own = self.formulation is not None and is_own(self.formulation)
-        return inspect.getsource(formulation_called(self.formulation or "")) if own else ""
+AUTO = "auto"
 
 
 @dataclass(frozen=True)
@@ -83,11 +41,26 @@ class Cell:
     time_limit: float
     memory_limit: float | str | None
     threads: int
+    # Hashes of what instance and configuration are made of beyond their names, and where that is.
+    content: tuple[str, str] = ("", "")
+    folder: str = field(default=".", compare=False)
 
     @cached_property
     def identity(self) -> str:
-        """A hash of everything but versions: what is computed."""
-        return _hash(asdict(self) | {"content": self.instance.content()})
+        """A hash of everything but versions: what is computed. Where its files are does not matter."""
+        return _hash(
+            {
+                "instance": _asked(self.instance),
+                "configuration": _asked(self.configuration),
+                "content": self.content,
+                "accuracy": self.accuracy,
+                "repeat": self.repeat,
+                "kind": self.kind,
+                "time_limit": float(self.time_limit),
+                "memory_limit": in_bytes(self.memory_limit),
+                "threads": self.threads,
+            }
+        )
 
     @cached_property
     def versions(self) -> dict[str, str]:
@@ -99,14 +72,40 @@ class Cell:
         """A hash of what is computed, and with which versions."""
         return _hash({"identity": self.identity, "versions": self.versions})
 
+    def found_here(self) -> Cell:
+        """Return the cell as this machine has it: another identity means that its files or its code are others here."""
+        return replace(self, content=(self.instance.content(), _content(self.configuration, self.folder)))
+
+    def require_importable(self) -> None:
+        """Raise if code of one's own that the cell names cannot be imported here."""
+        for key, name in _own_code(self):
+            _require_importable_once(key, name, self.folder)
+
+    @property
+    def place(self) -> tuple[str, str, float, int]:
+        """What it is called: results of one place were made of something else if they have another identity."""
+        return self.instance.name, self.configuration.name, self.accuracy, self.repeat
+
     def __str__(self) -> str:
         repeat = f", repeat {self.repeat + 1}" if self.repeat else ""
         return f"{self.instance.name}, {self.configuration.name}, {self.accuracy:g}{repeat}"
 
 
+def place_of(record: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return the place of the cell that a result is of."""
+    return tuple(record.get(name) for name in ("instance", "configuration", "accuracy", "repeat"))
+
+
 def cells_of(study: Study) -> list[Cell]:
-    """Return the cells of a study, in the order in which they are computed: random, so that load hits all alike."""
+    """Return the cells of a study, in the order in which they are computed: random, so that load hits all alike.
+
+    A name that does not exist is said; nothing is run to find that out.
+    """
     _require_known(study)
+    folder = str(study.folder.absolute())
+    every = expanded(study)
+    found = {one.name: one.content() for one in every}
+    code = {one.name: _content(one, folder) for one in study.configurations}
     cells = [
         Cell(
             instance,
@@ -117,8 +116,10 @@ def cells_of(study: Study) -> list[Cell]:
             study.time_limit,
             study.memory_limit,
             study.threads,
+            (found[instance.name], code[configuration.name]),
+            folder,
         )
-        for instance in expanded(study)
+        for instance in every
         for configuration in study.configurations
         for accuracy in study.accuracy
         for repeat in range(study.repeats)
@@ -126,83 +127,119 @@ def cells_of(study: Study) -> list[Cell]:
     return [cells[k] for k in np.random.default_rng(study.seed).permutation(len(cells))]
 
 
-def expanded(study: Study) -> list[Instance]:
-    """Return the instances of a study one by one."""
-    found = [instance for choice in study.instances for instance in _instances(choice, study.seed)]
-    unique = {instance.name: instance for instance in found}
-    return list(unique.values())
+def _asked(part: Instance | Configuration) -> dict[str, Any]:
+    """Return what is said of a part; what is left at its default does not count, so new keys change no hash."""
+    return {name: getattr(part, name) for name in given_in(part) if name != "folder"}
 
 
-def _instances(choice: InstanceChoice, seed: int) -> list[Instance]:
-    if choice.library is not None:
-        return [Instance(name, library=name) for name in _in_library(choice.library)]
-    assert choice.data is not None
-    if choice.data not in datasets.names():
-        near = get_close_matches(choice.data, datasets.names(), 1)
-        hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(datasets.names())}"
-        raise InvalidInput(f"there is no data set {choice.data!r}; {hint}", "data")
-    what = f"{choice.formulation} on " if choice.formulation else ""
-    given: dict[str, Any] = {"data": choice.data, "formulation": choice.formulation}
-    given |= {"scale": choice.scale, "options": choice.options}
-    return [
-        Instance(f"{what}{choice.data}, {links} links, draw {draw + 1}", links=links, draw=seed + draw, **given)
-        for links in choice.links or (0,)
-        for draw in range(choice.draws)
-    ]
-
-
-def _in_library(pattern: str) -> list[str]:
-    names = instances.names()
-    if not set(pattern) & set("*?["):
-        instances.load(pattern)  # raises, with the nearest name, if there is none
-        return [pattern]
-    found = [name for name in names if fnmatchcase(name, pattern)]
-    if not found:
-        raise InvalidInput(
-            f"no instance of the library fits {pattern!r}; `cvxlink problems list` shows them", "library"
-        )
-    return found
-
-
-def _require_known(study: Study) -> None:
-    """Raise before anything runs if a method or a formulation is not there."""
-    for choice in study.instances:
-        if choice.formulation is not None and is_own(choice.formulation):
-            formulation_called(choice.formulation)
-        elif choice.formulation is not None:
-            method(choice.formulation)
-    known = list(_solver_versions())
-    for configuration in study.configurations:
-        name = configuration.method
-        if name is not None and is_own(name):
-            formulation_called(name)
-        elif name is not None and name != "auto":
-            method(name)
-        if configuration.solver is not None and configuration.solver.upper() not in known:
-            near = get_close_matches(configuration.solver.upper(), known, 1)
-            hint = f"did you mean {near[0]!r}?" if near else "`cvxlink solvers` shows those there are"
-            raise InvalidInput(f"there is no solver {configuration.solver!r}; {hint}", "solver")
+def _content(configuration: Configuration, folder: str) -> str:
+    """Return a hash of the code that a configuration names."""
+    return " ".join(hash_of_source(name, folder, key) for key, name in _code(configuration))
 
 
 @cache
-def _solver_versions() -> dict[str, str]:
+def _require_importable_once(key: str, name: str, folder: str) -> None:
+    require_importable([(key, name, ())], folder)
+
+
+def _own_code(cell: Cell) -> Iterator[tuple[str, str]]:
+    """Yield all code of one's own that a cell names, with its key."""
+    if cell.instance.formulation is not None and is_own(cell.instance.formulation):
+        yield "formulation", cell.instance.formulation
+    yield from _code(cell.configuration)
+
+
+def _code(configuration: Configuration) -> Iterator[tuple[str, str]]:
+    """Yield the code of one's own that a configuration names, with its key."""
+    for key in ("method", "estimator", "run"):
+        name = getattr(configuration, key)
+        if name is not None and is_own(name):
+            yield key, name
+
+
+# ---------------------------------------------------------------------- what there is
+
+
+def require_usable(study: Study) -> None:
+    """Raise if code that a study names cannot be imported, or does not take its options, in the processes of cells."""
+    wanted: list[tuple[str, str, tuple[str, ...]]] = []
+    for choice in study.instances:
+        if choice.formulation is not None and is_own(choice.formulation):
+            wanted.append(("formulation", choice.formulation, options_wanted(choice.options, choice.over)))
+    for configuration in study.configurations:
+        for key, name in _code(configuration):
+            tables = [(choice.options, choice.over) for choice in study.instances] if key == "run" else [({}, {})]
+            wanted += [(key, name, options_wanted(*table, configuration.options)) for table in tables]
+    require_importable(wanted, str(study.folder.absolute()))
+
+
+def _require_known(study: Study) -> None:
+    """Raise before anything runs if a solver, method, route or form is not there."""
+    for k, choice in enumerate(study.instances):
+        if choice.formulation is not None and not is_own(choice.formulation):
+            _require_method(choice.formulation, {**choice.options, **choice.over}, "instances", k, "formulation")
+    for k, configuration in enumerate(study.configurations):
+        name, solver = configuration.method, configuration.solver
+        if name is not None and not is_own(name) and name.lower() != AUTO:
+            _require_method(name, configuration.options, "configurations", k, "method")
+        if solver is not None and solver.upper() not in solver_versions():
+            words = meant(solver.upper(), list(solver_versions()), 0) or "; `cvxlink solvers` shows those there are"
+            raise InvalidInput(f"there is no solver {shown(solver)}{words}", "solver")
+        for twice in configuration.options:
+            if configuration.run and any(twice in (*choice.options, *choice.over) for choice in study.instances):
+                words = f"has {shown(twice)}, which an instance has too; give it in one of them"
+                raise WrongPart("configurations", k, "options", words)
+    _require_ways(study)
+
+
+def _require_method(name: str, options: Mapping[str, Any], table: str, k: int, key: str) -> None:
+    try:
+        formulation = formulation_of(name, key)
+    except InvalidInput as error:
+        known = [one.__name__ for one in own_methods()]
+        near = meant(name.upper(), [one.upper() for one in known], 0)
+        words = next((f"; did you mean {one!r}?" for one in known if near and repr(one.upper()) in near), None)
+        raise InvalidInput(f"there is no method {shown(name)}{words or meant(name, known)}", key) from error
+    try:
+        require_options(formulation, options)
+    except InvalidInput as error:
+        raise WrongPart(table, k, "options", f"cannot be used: {error}") from error
+
+
+def _require_ways(study: Study) -> None:
+    """Raise if no method has a route or a form of that name. Formulations of one's own may have any."""
+    names = [choice.formulation for choice in study.instances] + [one.method for one in study.configurations]
+    if any(name is not None and is_own(name) for name in names):
+        return
+    for key, known in (("route", set()), ("form", {LinearProblem.about.form, "dual"})):
+        asked = {value for one in study.configurations if (value := getattr(one, key)) is not None}
+        for formulation in own_methods():
+            if asked <= known:
+                break
+            known |= set(getattr(_row(formulation), f"{key}s"))
+        for value in sorted(asked - known):
+            raise InvalidInput(f"there is no {key} {shown(value)}{meant(value, sorted(known))}", key)
+
+
+@cache
+def _row(formulation: type[Problem]) -> Method:
+    return Method.of(formulation)
+
+
+@cache
+def solver_versions() -> dict[str, str]:
+    """Return the solvers that are known, with the versions of those that are installed."""
     return {row.name: row.version for row in solvers(check=False)}
 
 
 @cache
 def versions(solver: str | None = None) -> dict[str, str]:
     """Return the versions of Python, the packages, and a solver."""
-    found = {"python": platform.python_version()}
-    for package in PACKAGES:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:  # run from sources that are not installed
-            found[package] = "not installed"
+    found = dict(package_versions())
     if solver is not None:
-        found[solver.upper()] = _solver_versions().get(solver.upper(), "")
+        found[solver.upper()] = solver_versions().get(solver.upper(), "")
     return found
 
 
 def _hash(content: Mapping[str, Any]) -> str:
-    text = json.dumps(content, sort_keys=True, default=str)
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from .cells import expanded
 from .description import Study
+from .instance import expanded
 from .statistics import friedman, holm, interval, mean_ranks, signed_rank
 
 # Scores of which less is better; of any other score of a method, more is better.
