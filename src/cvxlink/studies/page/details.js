@@ -78,8 +78,13 @@ function machineGroup(record) {
   const machine = data.environments[record.environment] ?? {};
   return facts("Machine", [
     ["Load before → after", beforeAndAfter(record.load)], ["Clock before → after", beforeAndAfter(record.megahertz, " MHz")],
-    ["Slowed down by heat", isNumber(record.throttled) ? several(record.throttled, "time") : null], ["Environment", record.environment], ...flat(machine).map(([name, value]) => [name.replace(/_/g, " "), said(value)]),
+    ["Slowed down by heat", isNumber(record.throttled) ? several(record.throttled, "time") : null], ["Environment", record.environment], ...machineRows(machine),
   ]);
+}
+
+const CAPITALS = { cpu: "CPU", blas: "BLAS", gigabytes: "memory, GB" };
+function machineRows(machine) {
+  return flat(machine, "", ", ").map(([name, value]) => [CAPITALS[name] ?? name.replace(/_/g, " "), said(value)]);
 }
 
 function said(value) {
