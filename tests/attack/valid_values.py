@@ -370,6 +370,8 @@ ALSO: dict[str, tuple[str, ...]] = {
     "clustering.spectral": ("n_init",),
     "clustering.kmeans": ("n_init",),
     "Graph.knn": ("n_neighbors",),
+    "candidate_graphs": ("n_neighbors",),
+    "neighbour_widths": ("n_neighbors",),
     "LearntKernel.cluster": ("n_clusters", "n_init"),
     "LinkedGraphProblem.solve_resampled": ("n_links", "n_subsets"),
     "Links.load": ("n",),
