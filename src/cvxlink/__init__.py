@@ -43,13 +43,16 @@ _HOMES = {
     "Status": "programs.status",
     "Timings": "engine.solution",
     "bring_back": "engine.exchange",
+    "candidate_graphs": "data.candidates",
     "certify": "engine.wrapped",
     "installed_sdp_solvers": "solvers.catalogue",
     "label_kernel": "data.constraint_matrices",
+    "neighbour_widths": "data.candidates",
     "optimal_clustering": "exact",
     "read_program": "engine.linear_problem",
     "sample_labels": "data.partial_labels",
     "stationarity": "numerics.stationarity",
+    "stationary_labelings": "numerics.stationarity",
     "wrap": "engine.wrapped",
     **dict.fromkeys(
         (

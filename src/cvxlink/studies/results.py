@@ -13,7 +13,9 @@ from .store import Store
 
 
 def records(study: Study, folder: str | Path) -> tuple[dict[str, Any], ...]:
-    """Return the results of a study that are in a folder, one for each cell that is finished.
+    """Return the results of a study that are in a folder: one for each finished cell, then rows of other tools.
+
+    A result that was made with other versions counts until its cell is computed again.
 
     Parameters
     ----------
@@ -22,11 +24,14 @@ def records(study: Study, folder: str | Path) -> tuple[dict[str, Any], ...]:
         As in :func:`run`.
     """
     where = as_path(folder, "folder")
-    known = {record["key"]: record for record in Store(where).records()}
-    found = tuple(
-        known[cell.key] for cell in cells_of(as_instance(study, Study, "study", "a Study")) if cell.key in known
-    )
-    if not found:
-        words = f"there are no results of this study in {where}; `cvxlink study run` computes them"
+    cells = cells_of(as_instance(study, Study, "study", "a Study"))
+    there = Store(where).records()
+    by_key = {record["key"]: record for record in there}
+    latest = {record.get("identity"): record for record in there}
+    found = [by_key.get(cell.key) or latest.get(cell.identity) for cell in cells]
+    usable = tuple(record for record in found if record is not None)
+    if not usable:
+        other = " (what is there was made of other files, other code or other limits)" if there else ""
+        words = f"there are no results of this study in {where}{other}; `cvxlink study run` computes them"
         raise InvalidInput(words, "folder")
-    return found
+    return *usable, *(record for record in there if record.get("outside"))

@@ -117,6 +117,15 @@ function spread(records) {
   return ratios.length ? `${significant(median(ratios))}×` : "–";
 }
 
+function claimsTable(claims) {
+  const rows = claims.map(({ name, outside, optimal, mean: middle, off }) => h("tr", { "data-name": name }, nameCell(name),
+    h("td", {}, outside ? "another tool" : "this study"), number(optimal, optimal), number(seconds(middle), middle), number(off || "·", off)));
+  return table("What is claimed, not proven", [
+    heading("Name"), heading("From"), heading("Claims optimal on", { class: "number" }), heading("Mean time", { class: "number" }),
+    heading("Value is off on", { class: "number" }),
+  ], rows, { id: "claims" });
+}
+
 // ---------------------------------------------------------------------- studies of methods and of functions
 
 function scoresTable(chosen, names, scoreNames) {
@@ -184,10 +193,11 @@ function outcomeWords(cell) {
 
 function outcomeMark(words) { return h("span", { class: `outcome ${words.replace(/ /g, "-")}` }, words); }
 
+const collator = new Intl.Collator("en", { numeric: true });
 function compared(a, b) {
   const [noA, noB] = [a, b].map((v) => v === null || v === undefined);
   if (noA || noB) return noA - noB || 0;
-  return typeof a === "string" ? a.localeCompare(b, "en", { numeric: true }) : a - b;
+  return typeof a === "string" ? collator.compare(a, b) : a - b;
 }
 
 class CellsTable {
