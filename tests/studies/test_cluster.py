@@ -48,7 +48,7 @@ def worker(address, folder, *words, count=1, **variables):
 def scheduler(folder):
     file = folder / "scheduler.json"
     with started("dask_scheduler", *HERE, "--port", 0, "--no-dashboard", "--scheduler-file", file):
-        assert until(file.exists, 120)
+        assert until(lambda: file.exists() and file.read_text().endswith("}"), 120)
         yield json.loads(file.read_text())["address"]
 
 
