@@ -13,7 +13,7 @@ from .store import Store
 
 
 def records(study: Study, folder: str | Path) -> tuple[dict[str, Any], ...]:
-    """Return the results of a study that are in a folder, one for each cell that is finished.
+    """Return the results of a study that are in a folder: one for each finished cell, then rows of other tools.
 
     A result that was made with other versions counts until its cell is computed again.
 
@@ -34,4 +34,4 @@ def records(study: Study, folder: str | Path) -> tuple[dict[str, Any], ...]:
         other = " (what is there was made of other files, other code or other limits)" if there else ""
         words = f"there are no results of this study in {where}{other}; `cvxlink study run` computes them"
         raise InvalidInput(words, "folder")
-    return usable
+    return *usable, *(record for record in there if record.get("outside"))
