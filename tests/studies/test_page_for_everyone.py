@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from cvxlink.studies.cells import expanded
+from cvxlink.studies.description import Study
 from cvxlink.studies.statistics import critical_difference, interval, mean_ranks
 from helpers.pages import (
     HOSTILE,
@@ -183,3 +184,44 @@ def test_methods_that_fail_are_counted_and_not_compared(opened):
     whole = len({r["instance"] for r in records}) - len({r["instance"] for r in records if "scores" not in r})
     assert f"the {whole} instance" in tab.locator("#intervals .note").inner_text()
     assert not re.search(r"NaN|undefined|Infinity", tab.locator("body").inner_text())
+
+
+def test_numbers_of_functions_are_all_there(opened):
+    study = Study.of(
+        {
+            "title": "Functions",
+            "kind": "functions",
+            "instances": [{"name": f"n {n}", "options": {"n": n}} for n in (1, 2, 3)],
+            "configurations": [{"name": name, "run": "helpers.pages:solver_study"} for name in ("quick", "slow")],
+        }
+    )
+    random = np.random.default_rng(3)
+    records = [
+        {"key": f"{name}{n}", "instance": f"n {n}", "configuration": name, "accuracy": 1e-4, "repeat": 0}
+        | {"seconds": n, "scores": {"cost": random.normal(), "<b>": -float(n)}, "words": {"kind": "text <i>"}}
+        for n in (1, 2, 3)
+        for name in ("quick", "slow")
+    ]
+    del records[0]["scores"]
+    tab = opened(study, records)
+    shown = summary_of(tab)
+    for name in shown:
+        mine = [record["scores"] for record in records if record["configuration"] == name and "scores" in record]
+        assert shown[name]["cost"] == pytest.approx(np.mean([scores["cost"] for scores in mine]))
+        assert shown[name]["<b>"] == pytest.approx(np.mean([scores["<b>"] for scores in mine]))
+    assert shown["quick"]["failures"] == 1 and shown["slow"]["failures"] == 0
+    heads = tab.locator("#all-cells thead th").all_inner_texts()
+    assert [any(head.startswith(name) for head in heads) for name in ("cost", "<b>")] == [True, True]
+    assert tab.locator("#ranks").count() == 0
+    tab.locator("#all-cells tbody tr", has_text="slow").first.locator(".open").click()
+    assert "text <i>" in tab.locator("dialog[open]").inner_text()
+
+
+def test_rows_of_other_tools_are_claims_and_in_no_figure(opened):
+    outside = {"key": "o", "instance": "instance_0", "configuration": "OTHER", "accuracy": 1e-4, "seconds": 1e-3}
+    outside |= {"claimed": "OPTIMAL", "outside": True}
+    tab = opened(STUDY, [*RECORDS, outside])
+    assert "OTHER" not in summary_of(tab)
+    assert tab.locator("#performance-profile path.line").count() == 3
+    tab.locator("#query").fill("other")
+    assert tab.locator("#all-cells tbody tr .outcome").inner_text() == "claims optimal"

@@ -17,6 +17,7 @@ from helpers.pages import HOSTILE, move_slider, settled, solver_records, solver_
 
 STUDY = solver_study(accuracy=[1e-4, 1e-6], repeats=2, time_limit=12)
 RECORDS = solver_records(STUDY, 25, failing=0.1)
+MISSING = {("instance_3", "SCS"), ("instance_7", "SCS"), ("instance_4", "ours")}
 RATIOS, SECONDS = [1, 1.5, 2, 10, 1000], [0.01, 0.1, 0.5, 5]
 
 
@@ -233,3 +234,16 @@ def test_figures_are_saved_with_title_and_legend(opened, scheme):
         assert {"ours", "SCS", "CLARABEL"} <= set(words)
         assert "Made up; judged at 1e−4, computed for 1e−4" in words
         assert "var(" not in text and 'fill="#ffffff"' in text
+
+
+def test_cells_that_are_missing_are_no_failures(opened):
+    """Means and profiles compare the instances that all have finished; counts and wins take what there is."""
+    study = solver_study(time_limit=12)
+    records = [r for r in solver_records(study, 12, seed=1) if (r["instance"], r["configuration"]) not in MISSING]
+    tab = opened(study, records)
+    times = Times.of(records, study.time_limit)
+    assert 0 < len(times.common.instances) < len(times.instances) and times.solved.min() > 0
+    assert_agrees(tab, times)
+    row = tab.locator("#summary tr[data-name=SCS] td").first
+    assert row.inner_text() == f"{times.solved[times.configurations.index('SCS')]} of 10"
+    assert f"{len(times.common.instances)} instances that all have finished" in tab.locator("#means .note").inner_text()

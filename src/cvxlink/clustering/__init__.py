@@ -9,6 +9,7 @@ from .labelling import (
     kmeans,
     places,
     spectral,
+    spectral_embedding,
 )
 
 __all__ = [
@@ -20,4 +21,5 @@ __all__ = [
     "kmeans",
     "places",
     "spectral",
+    "spectral_embedding",
 ]

@@ -215,6 +215,11 @@ def spectral(affinity: Any, n_clusters: int, random_state: Any = None, n_init: i
     The diagonal of A counts as zero, as in their paper. How similar a point is to itself says nothing about clusters,
     and a point with more weight there than to all others would become a cluster of its own.
     """
+    return kmeans(spectral_embedding(affinity, n_clusters), n_clusters, random_state, n_init)
+
+
+def spectral_embedding(affinity: Any, n_clusters: int) -> np.ndarray:
+    """Return what :func:`spectral` clusters: the k leading eigenvectors of D^{-1/2} A D^{-1/2}, rows of unit length."""
     A = as_square(affinity, "affinity")
     numbers = A.data if sp.issparse(A) else A
     if (numbers < 0).any() or numbers.max(initial=0.0) > LARGEST_COORDINATE:
@@ -231,8 +236,7 @@ def spectral(affinity: Any, n_clusters: int, random_state: Any = None, n_init: i
     else:
         vectors = scipy.linalg.eigh(normalized, subset_by_index=[n - k, n - 1])[1]
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    rows = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
-    return kmeans(rows, k, random_state, n_init)
+    return np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
 
 
 def kmeans(

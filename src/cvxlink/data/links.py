@@ -27,6 +27,7 @@ from ..numerics.checks import (
 )
 from . import partial_labels as labelling
 from .cliques import greedy_clique
+from .contradictions import Reconciled, reconciled
 from .files import links as link_files
 
 
@@ -275,6 +276,16 @@ class Links:
         found = self.contradiction()
         if found:
             raise InconsistentLinks(*found)
+
+    def without_contradictions(
+        self, must_weight: Any = 1.0, cannot_weight: Any = 1.0, time_limit: float = 10.0
+    ) -> Reconciled:
+        """Remove the least links, by number or weight, such that the others do not contradict one another.
+
+        Weights are given as for soft links; ``time_limit`` is in seconds. The result says what was removed, and whether
+        that is proven least; see Remark 1 of Hu, Chen, Zhang & Yin (2010).
+        """
+        return reconciled(self, must_weight, cannot_weight, time_limit)
 
     def violated(self, labels: Any) -> float:
         """Return the fraction of links that a clustering breaks (0 if there are none)."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..clustering import METHODS, best_class, kernel_factor, kernel_kmeans, kmeans, places, spectral
+from ..clustering import METHODS, best_class, kernel_factor, kernel_kmeans, kmeans, places, spectral, spectral_embedding
 from ..data.graph import Graph
 from ..data.links import Links
 from ..errors import ClusterWarning, CvxlinkError, InvalidInput, LinkWarning
@@ -91,7 +91,32 @@ class LearntKernel(ABC):
 
     @property
     def embedding(self) -> np.ndarray:
-        """The points in feature space, one row each: the method's own embedding, or the factor of its kernel."""
+        """The points in feature space, one row each: the method's own embedding, or the factor of its kernel.
+
+        Methods that end in spectral clustering are embedded by as many eigenvectors as there are clusters; where the
+        problem does not know the number, call :meth:`embedding_for`.
+        """
+        return self.embedding_for(None)
+
+    def embedding_for(self, n_clusters: int | None) -> np.ndarray:
+        """Return the embedding for a number of clusters, on which that of spectral clustering depends.
+
+        For methods that end in it, the embedding is what k-means is given: the leading eigenvectors of
+        D^{-1/2} A D^{-1/2}, with the affinity A, and rows of unit length.
+        """
+        if self.problem.about.cluster != "spectral" or self.own_embedding is not None:
+            return self._coordinates
+        k = getattr(self.problem, "n_clusters", None) if n_clusters is None else n_clusters
+        if k is None:
+            raise InvalidInput(
+                f"{type(self.problem).__name__} is clustered in the leading eigenvectors of its affinity, as many as "
+                f"there are clusters; say how many: solution.embedding_for(n_clusters=3)",
+                "n_clusters",
+            )
+        return spectral_embedding(self.affinity_for(k), k)
+
+    @property
+    def _coordinates(self) -> np.ndarray:
         return self.factor if self.own_embedding is None else self.own_embedding
 
     @property
@@ -194,15 +219,15 @@ def _clustered(solution: Any, k: int, method: str, random_state: Any, n_init: in
         return spectral(solution.affinity_for(k), k, random_state, n_init)
     if method == "partition":
         return solution.learnt.rounding(random_state, n_init)
-    if method == "cut" and k == 2 and solution.embedding.shape[1] == 1:
-        return _by_sign(solution.embedding[:, 0])
+    if method == "cut" and k == 2 and solution._coordinates.shape[1] == 1:
+        return _by_sign(solution._coordinates[:, 0])
     weights = solution.weights
     if method in ("kmeans", "cut"):
-        return kmeans(solution.embedding, k, random_state, n_init, weights)
+        return kmeans(solution._coordinates, k, random_state, n_init, weights)
     rng = as_generator(random_state)
     options: dict[str, Any] = {"n_init": n_init, "weights": weights}
     if solution.own_embedding is not None:  # the embedding gives one more starting point
-        options["start"] = kmeans(solution.embedding, k, rng, n_init, weights)
+        options["start"] = kmeans(solution._coordinates, k, rng, n_init, weights)
     learnt: dict[str, Any] = (
         {"factor": solution.factor} if isinstance(solution.stored_kernel, Congruence) else {"kernel": solution.kernel}
     )

@@ -438,7 +438,7 @@ class ConstrainedClustering(ClusterMixin, OptionsAsParameters):
         if not is_embedded(type(self.problem_)):
             name = type(self.problem_).__name__
             raise AttributeError(f"{name} yields {self.problem_.about.yields} and no embedding; see affinity_matrix_")
-        return self.solution_.embedding
+        return self.solution_.embedding_for(self.n_clusters_)
 
     @property
     def affinity_matrix_(self) -> Any:

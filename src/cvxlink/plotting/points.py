@@ -90,6 +90,8 @@ def plot_embedding(
 ) -> Axes:
     """Draw the points in feature space, over the first two principal components of ``solution.embedding``.
 
+    For methods that end in spectral clustering there are as many eigenvectors as ``labels`` have classes.
+
     Parameters
     ----------
     solution : Solution
@@ -104,7 +106,8 @@ def plot_embedding(
     if not isinstance(solution, LearntKernel):
         problem = f"plot_embedding takes a solution, not {type(solution).__name__}; for points: plot_clusters"
         raise InvalidInput(problem, "solution")
-    embedding = solution.embedding
+    known = None if labels is None else as_labels(labels)
+    embedding = solution.embedding_for(None if known is None else len(np.unique(known[is_known(known)])))
     ax = _draw(Plane.of(embedding), labels, links, axes(ax), title, "solution")
     if embedding.shape[1] > 1:
         ax.set_aspect("equal", adjustable="datalim")  # distances mean something here

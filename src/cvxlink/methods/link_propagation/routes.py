@@ -35,6 +35,7 @@ from ...numerics.threads import threads_for
 from ...programs.status import DEFAULT_ACCURACY, Status
 from ...solvers.route import Attempt, Route, Settings
 from ..shared.routes import LinearEquation
+from ..shared.spreading import spread
 from .lyapunov import Lyapunov, chunks
 from .two_sided import TwoSided
 
@@ -43,7 +44,6 @@ LARGEST = 15_000
 # Beyond this order they are formed only on request: half a minute, and a gigabyte.
 LARGEST_BY_CHOICE = 5000
 LARGEST_WRITTEN_OUT = 64
-MOST_ITERATIONS = 100_000
 # The error allowed to the polynomials, as a share of the requested accuracy.
 FAINTER = 1e-3
 
@@ -113,27 +113,14 @@ class Spreading(LyapunovRoute):
         return refusal
 
     def solve(self, equation: Lyapunov, settings: Settings) -> Attempt:
-        """Iterate until F is as near to the solution, relative to its norm, as was asked for."""
-        start = perf_counter()
+        """Iterate ½α(SF + FS) + (1−α)Y with S = I − L; α/(1 − α) = 1/μ."""
         alpha = 1 / (1 + equation.mu)
-        F = equation.add_links(np.zeros((equation.n, equation.n)), 1.0)
-        history: list[float] = []
-        status, reason = Status.INACCURATE, f"stopped after {MOST_ITERATIONS} iterations"
-        while len(history) < MOST_ITERATIONS:
-            # ½α(SF + FS) + (1−α)Y with S = I − L
-            following = equation.add_links(alpha * F - alpha / 2 * equation.smoothed(F), alpha * equation.mu)
-            step = float(np.linalg.norm(following - F))
-            F = following
-            history.append(step / equation.mu)  # α/(1 − α) = 1/μ
-            if settings.verbose:
-                print(f"{len(history):4d}  within {history[-1]:.2e} of the solution")
-            if history[-1] <= settings.tolerance * float(np.linalg.norm(F)):
-                status, reason = Status.OPTIMAL, f"converged in {len(history)} iterations"
-                break
-            if perf_counter() - start > settings.seconds_left:
-                status, reason = Status.LIMIT, f"stopped after {settings.time_limit:g} s"
-                break
-        return Attempt(status, reason, {"F": F}, iterations=len(history), history=tuple(history))
+
+        def following(F: np.ndarray) -> np.ndarray:
+            return equation.add_links(alpha * F - alpha / 2 * equation.smoothed(F), alpha * equation.mu)
+
+        begin = equation.add_links(np.zeros((equation.n, equation.n)), 1.0)
+        return spread("F", begin, following, lambda step: float(np.linalg.norm(step)) / equation.mu, settings)
 
 
 class Kronecker(LyapunovRoute):

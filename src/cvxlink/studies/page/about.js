@@ -56,9 +56,11 @@ function machines() {
     rowsOfWords(flat(data.environments[name]).map(([key, value]) => [key.replace(/_/g, " "), said(value)]))));
   const loads = numbersIn("load");
   const clocks = numbersIn("megahertz");
+  const throttled = cells.map(({ record }) => record.throttled).filter(isNumber);
   blocks.push(rowsOfWords([
     ["load", loads.length ? `${range(loads, 2)} processes wanting a core, before and after cells` : "unknown"],
     ["clock", clocks.length ? `${range(clocks)} MHz, before and after cells` : null],
+    ["throttling", throttled.length ? `cores were slowed down by heat during ${throttled.filter(Boolean).length} of ${several(throttled.length, "cell")}` : "unknown"],
   ]));
   return blocks;
 }

@@ -69,7 +69,7 @@ function timeGroup(record) {
   return facts("Time and memory", [
     ["Seconds", seconds(record.seconds)], ...timings.map(([name, t]) => [`of which ${name}`, seconds(t)]),
     ["With starting the process", seconds(record.whole_seconds)], ["Peak memory", isNumber(record.megabytes) ? `${significant(record.megabytes)} MB` : null],
-    ["Started", record.started],
+    ["Started", record.started && String(record.started).replace("T", " ").replace("+00:00", " UTC")],
   ]);
 }
 
@@ -81,7 +81,7 @@ function machineGroup(record) {
   const machine = data.environments[record.environment] ?? {};
   return facts("Machine", [
     ["Load before → after", beforeAndAfter(record.load)], ["Clock before → after", beforeAndAfter(record.megahertz, " MHz")],
-    ["Environment", record.environment], ...flat(machine).map(([name, value]) => [name.replace(/_/g, " "), said(value)]),
+    ["Slowed down by heat", isNumber(record.throttled) ? several(record.throttled, "time") : null], ["Environment", record.environment], ...flat(machine).map(([name, value]) => [name.replace(/_/g, " "), said(value)]),
   ]);
 }
 

@@ -61,18 +61,14 @@ function scatterMark(cell, k, { X, Y, top }, alone) {
 
 // One row for each name, with a mark at its value and, where there is one, a bar for its interval.
 function rowsOfMarks({ width, alone, title, label, rows, scale, xWords, tick, low }) {
-  const top = alone ? 66 : 8;
+  const top = 8 + (alone ? HEAD : 0);
   const widest = Math.max(0, ...rows.map(({ name }) => textWidth(name, 13)));
   const left = Math.min(widest + 18, width * 0.42);
-  const right = width - 84;
+  const right = width - 22 - Math.max(40, ...rows.map(({ said }) => textWidth(said)));
   const bottom = top + rows.length * 30 + 6;
   const svg = canvas(width, bottom + 42, label);
   const X = scale(left + 8, right - 8);
-  if (alone) {
-    svg.append(s("rect", { width, height: bottom + 42, fill: "var(--paper)" }),
-      s("text", { x: 16, y: 26, fill: "var(--ink)", "font-size": 16, "font-weight": 600 }, title[0]),
-      s("text", { x: 16, y: 46, fill: "var(--muted)" }, shortened(title[1], width - 32)));
-  }
+  if (alone) svg.append(...titleLines(width, bottom + 42, title));
   for (const at of X.ticks) {
     svg.append(s("line", { x1: X(at), x2: X(at), y1: top, y2: bottom, stroke: "var(--grid)" }),
       words(tick(at), X(at), bottom + 16, { "text-anchor": "middle" }));
@@ -155,6 +151,7 @@ function rankFigure(scores, score) {
   return {
     id: "ranks",
     title: "Mean ranks and critical difference",
+    short: `Over ${scores.blocks.length} ${scores.unit}; rank 1 is best; methods joined by a bar do not differ at 5 % (Nemenyi).`,
     note: `Rank 1 is best, over ${scores.blocks.length} ${scores.unit}. Methods joined by a bar do not differ at 5 % (Nemenyi): their ranks are closer than ${significant(difference)}.${test}`,
     label: `Mean ranks by ${score}. ${rows.map(({ name, rank }) => `${name}: ${rank.toFixed(2)}`).join("; ")}. Critical difference ${significant(difference)}.`,
     draw(width, alone) { return drawRanks(this, { width, alone, rows, difference, score }); },
@@ -165,18 +162,14 @@ function drawRanks(figure, { width, alone, rows, difference, score }) {
   const count = rows.length;
   const half = Math.ceil(count / 2);
   const bars = joined(rows.map((row) => row.rank), difference);
-  const top = alone ? 70 : 10;
+  const top = 10 + (alone ? HEAD : 0);
   const axis = top + 48;
   const names = axis + 18 + bars.length * 9;
   const height = names + half * 24 + 12;
   const svg = canvas(width, height, figure.label);
   const side = Math.min(150, width * 0.25);
   const X = linearScale(1, count, side, width - side);
-  if (alone) {
-    svg.append(s("rect", { width, height, fill: "var(--paper)" }),
-      s("text", { x: 16, y: 26, fill: "var(--ink)", "font-size": 16, "font-weight": 600 }, `${figure.title} (${score})`),
-      s("text", { x: 16, y: 46, fill: "var(--muted)" }, shortened(figure.note, width - 32)));
-  }
+  if (alone) svg.append(...titleLines(width, height, [`${figure.title}: ${score}`, figure.short]));
   const ink = { stroke: "var(--ink)", "stroke-width": 1.2, fill: "none" };
   const end = Math.min(X(1 + difference), width - 4);
   svg.append(s("path", { ...ink, d: `M${X(1)} ${top + 14}H${end}M${X(1)} ${top + 10}v8M${end} ${top + 10}v8` }),

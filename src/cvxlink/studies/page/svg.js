@@ -149,20 +149,24 @@ function legend(names, left, right, top) {
   return { group, height: names.length ? y - top + 20 : 0 };
 }
 
+// Title and subtitle, where a figure stands alone.
+const HEAD = 62;
+function titleLines(width, height, [title, more]) {
+  return [s("rect", { width, height, fill: "var(--paper)" }),
+    s("text", { x: 16, y: 28, fill: "var(--ink)", "font-size": 16, "font-weight": 600 }, shortened(title, width - 32, 17)),
+    s("text", { x: 16, y: 48, fill: "var(--muted)" }, shortened(more, width - 32))];
+}
+
 // A chart with a title (where it stands alone), axes, grid and legend; returns where to draw.
 function framed({ width, height, title, alone, label, names, x, y, left = 50, right = 14, xWords, yWords, xTick, yTick }) {
-  const top = alone ? 66 : 26;
+  const top = 26 + (alone ? HEAD : 0);
   const foot = legend(names ?? [], left, width - right, 0);
-  const whole = height + (alone ? 40 : 0) + foot.height;
+  const whole = height + (alone ? HEAD : 0) + foot.height;
   const bottom = whole - foot.height - 50;
   const svg = canvas(width, whole, label);
   const X = x(left, width - right);
   const Y = y(bottom, top);
-  if (alone) {
-    svg.append(s("rect", { width, height: whole, fill: "var(--paper)" }),
-      s("text", { x: left, y: 26, fill: "var(--ink)", "font-size": 16, "font-weight": 600 }, title[0]),
-      s("text", { x: left, y: 46, fill: "var(--muted)" }, shortened(title[1], width - left - right)));
-  }
+  if (alone) svg.append(...titleLines(width, whole, title));
   const grid = s("g", { stroke: "var(--grid)", "stroke-width": 1 });
   for (const tick of Y.ticks) {
     grid.append(s("line", { x1: left, x2: width - right, y1: Y(tick), y2: Y(tick) }));

@@ -177,6 +177,7 @@ function columnsOfCells(scoreNames) {
 
 function outcomeWords(cell) {
   const found = outcome(cell, state.judged);
+  if (cell.record.outside && cell.record.claimed) return `claims ${String(cell.record.claimed).toLowerCase()}`;
   if (found !== "scored") return found;
   return numbersOf(cell.record) ? "done" : "failed";
 }
