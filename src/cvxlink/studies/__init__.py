@@ -1,19 +1,17 @@
 """Studies: comparisons of solvers and of methods, the same as ``cvxlink study`` runs, and scores against links.
 
-A :class:`Study` says what is compared with what. :func:`run` computes it, each cell in a process of its own with limits,
-and goes on where an earlier run ended. What counts as solved is decided by certificates: :func:`outcome`.
+A :class:`Study` says what is compared with what. :func:`run` computes it, each cell in a process of its own, and goes on
+where an earlier run ended. What counts as solved is decided by certificates: :func:`outcome`.
 """
 
 from .curves import LinkCurve, link_curve
 from .description import Study
-from .judging import Outcome, outcome
-from .page import save_page
+from .judging import Outcome
 from .parts import Configuration, InstanceChoice
 from .refusals import refused_beforehand
-from .results import records
+from .results import outcome, records, save_page, summary
 from .running import Standing, StudyFailed, run, standing
 from .store import StudyBusy
-from .summary import summary
 from .task import Task
 
 __all__ = [

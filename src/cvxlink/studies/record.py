@@ -1,0 +1,38 @@
+"""What the result of a cell holds: a dictionary of numbers, words and tables, of which each can be missing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+NAMES = ("instance", "configuration")
+NUMBERS = (
+    *("accuracy", "repeat", "time_limit", "value", "bound", "gap", "violation", "proven_to"),
+    *("seconds", "whole_seconds", "megabytes", "iterations", "links_left_out"),
+)
+WORDS = (
+    *("key", "identity", "status", "claimed", "reason", "refused", "stopped_by", "by", "plan", "log", "started"),
+    "environment",
+)
+TABLES = ("scores", "numbers", "texts", "timings", "versions", "solver_options", "tolerances", "reference")
+
+
+def is_result(record: Any) -> bool:
+    """Whether something is the result of a cell, as far as anything here relies on it."""
+    if not isinstance(record, Mapping) or not all(isinstance(record.get(name), str) for name in NAMES):
+        return False
+    right = (
+        all(_is_number(record.get(name)) for name in NUMBERS)
+        and all(isinstance(record.get(name), str | None) for name in WORDS)
+        and all(isinstance(record.get(name), Mapping | None) for name in TABLES)
+        and all(map(_is_number, (record.get("reference") or {}).values()))
+        and all(map(_is_number, (record.get("scores") or record.get("numbers") or {}).values()))
+    )
+    return right and record.get("accuracy") is not None
+
+
+def _is_number(value: Any) -> bool:
+    if value is None:
+        return True
+    return isinstance(value, int | float) and not isinstance(value, bool) and not math.isnan(value)
