@@ -53,3 +53,11 @@ def test_a_feasible_point_alone_proves_nothing():
     certificate = cl.Certificate(2.0, {"a": 0.0}, lower_bound=2.0, maximises=True, basis="nobody knows")
     assert not certificate.has_bound and certificate.gap is None
     assert "upper bound    none: nobody knows" in str(certificate)
+
+
+def test_the_distance_decides_only_where_there_is_no_bound():
+    bounded = cl.Certificate(2.0, {"rows": 0.0}, lower_bound=2.0, distance=0.5, norm=1.0)
+    assert bounded.holds(1e-6) and bounded.gap == 0
+    alone = cl.Certificate(2.0, {"rows": 0.0}, distance=0.5, norm=1.0)
+    assert not alone.holds(1e-6) and alone.holds(0.5)
+    assert not cl.Certificate(2.0, {"rows": 0.0}, lower_bound=1.9, distance=0.0).holds(1e-2)

@@ -17,7 +17,7 @@ from cvxlink.solvers.catalogue import installed_solvers, kinds_of
 pytestmark = pytest.mark.slow
 
 NAMES = library.names()
-SMALL = [name for name in NAMES if library.load(name).is_small]
+SMALL, LARGE = library.names(tag="small"), library.names(tag="large")
 # What a solver is known to fail on; it must say so.
 KNOWN = {
     ("SCS", "gfhf_weak_bridge"): "weights of 1e-8 are below its tolerance",
@@ -43,9 +43,59 @@ def test_the_library_covers_every_formulation():
 @pytest.mark.parametrize("name", NAMES)
 def test_every_instance_says_what_it_is(name):
     instance = library.load(name)
+    assert sum(tag in library.SIZES for tag in instance.tags) == 1 and set(instance.tags) <= set(library.TAGS)
+    assert len(instance.reference.proof) > 20 and instance.reference.by in (*library.PROOFS, "verdict")
+    if "large" in instance.tags:  # counting their cones takes seconds
+        return
     text = str(instance)
-    assert instance.why in text and "proven by" in text and len(instance.reference.proof) > 20
-    assert instance.reference.by in library.PROOFS
+    assert instance.why in text and "proven by" in text and ", ".join(instance.tags) in text
+    assert instance.is_small == ("small" in instance.tags)
+
+
+# ---------------------------------------------------------------------- worth a study
+
+# Their own routes prove them within a second; `cvxlink problems verify` proves the others too.
+SOON_PROVEN = ("large_pcp_dense", "large_minkl_digits", "large_ncuts_digits", "large_kmeans_wines", "large_srcp_digits")
+
+
+def test_twenty_instances_and_more_are_worth_a_study():
+    assert len(LARGE) >= 20 and {name for name in LARGE if name.startswith("large_")} >= set(LARGE) - {"pcp_blobs_1000"}
+    kinds = [kind for kind in library.TAGS if kind not in (*library.SIZES, "infeasible", "unbounded")]
+    for kind in kinds:
+        assert set(library.names(tag=kind)) & set(LARGE), kind
+    assert len({library.load(name).formulation for name in LARGE}) >= 12
+    for name in LARGE:
+        instance = library.load(name)
+        assert (library.folder() / f"{name}.toml").stat().st_size < 2000  # generated, or shipped with scikit-learn
+        content = instance.content["data"]
+        assert content["set"] in ("blobs", "two_moons", "control", "iris", "wine", "wdbc", "digits")
+        assert "certified" in instance.reference.proof and instance.reference.tolerance <= 1e-5
+
+
+@pytest.mark.parametrize("name", SOON_PROVEN)
+def test_large_ones_are_proven_again(name):
+    verdict = library.prove(name)
+    assert verdict.holds, verdict.words
+    assert verdict.gap is None or abs(verdict.gap) <= 1e-5
+
+
+def test_names_by_tag():
+    assert set(SMALL) | set(LARGE) | set(library.names(tag="medium")) | set(library.names(tag="huge")) == set(NAMES)
+    assert library.names(tag="infeasible") == ["cut_five_apart", "cut_seven_apart"]
+    with pytest.raises(cl.InvalidInput, match="there is no tag 'lage'; did you mean 'large'?"):
+        library.names(tag="lage")
+
+
+@pytest.mark.parametrize("name", ["cut_five_apart", "cut_seven_apart"])
+def test_a_verdict_holds_and_a_wrong_one_is_found_out(tmp_path, name):
+    assert library.load(name).reference.verdict is cl.Status.INFEASIBLE
+    verdict = library.prove(name)
+    assert verdict.holds and verdict.words == "proven again"
+    more = int(library.load(name).content["parameters"]["n_clusters"]) + 1
+    changed(tmp_path, name, (f"n_clusters = {more - 1}", f"n_clusters = {more}"))
+    assert "it is OPTIMAL" in library.prove(name, tmp_path).words
+    shown = run(app, ["problems", "show", name])
+    assert "optimum    none: no point satisfies all constraints" in shown.output
 
 
 @pytest.mark.parametrize("solver", [*installed_solvers(), None])
@@ -67,6 +117,11 @@ def test_every_solver_finds_the_optimum_or_says_why_not(name, solver):
             kind = "logarithms" if isinstance(problem, cl.MinKL) else "semidefinite"
             quadratic = "quadratic terms are not supported" in words
             assert kind not in kinds_of(solver) or quadratic or isinstance(problem, cl.ImprovedOrder), words
+        return
+    if reference.verdict is not None:  # never an answer, and the verdict only with a proof
+        assert solution.status in (reference.verdict, cl.Status.ERROR, cl.Status.UNPROVEN), solution
+        assert solution.status is not cl.Status.UNPROVEN or not solution.values
+        assert solution.status is not reference.verdict or "proven" in solution.reason
         return
     if not solution.status.has_answer:  # with a reason, and only where it is known
         assert solution.reason
@@ -128,6 +183,9 @@ BROKEN = {
     "how": ([('by = "hand"', 'by = "magic"')], "reference.by must be one of hand, certificate, solvers"),
     "value": ([("value = 0.5", 'value = "half"')], "must be numbers"),
     "solvers": ([('by = "hand"', 'by = "solvers"')], "names two solvers or more"),
+    "tag": ([("tags = [", 'tags = ["lareg", ')], "no tag 'lareg'; did you mean 'large'?"),
+    "tags": ([('tags = ["small", "semidefinite", "linear"]', 'tags = "small"')], "tags must be a list of words"),
+    "verdict": ([("[reference]", '[reference]\nverdict = "INFEASIBLE"')], "no key 'value' in [reference]"),
     "unequal": ([("[0, 1, 0, 0, 0],", "[0, 1, 0, 0],")], "kp_path.toml: the problem cannot be built"),
     "huge": ([("affinity = [", 'kind = "complete"\nsize = 100000000000000\nunused = [')], "kp_path.toml"),
     "words": ([("cannot = [[0, 4]]", 'cannot = "none"')], "kp_path.toml"),
@@ -199,6 +257,9 @@ def test_problems_on_the_command_line(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     listed = run(app, ["problems", "list"])
     assert listed.exit_code == 0 and all(name in listed.output for name in NAMES)
+    tagged = json.loads(run(app, ["problems", "list", "--tag", "infeasible", "--json"]).output)
+    assert [one["reference"]["verdict"] for one in tagged] == ["INFEASIBLE", "INFEASIBLE"]
+    assert tagged[0]["tags"] == ["small", "semidefinite", "linear", "infeasible"]
     shown = run(app, ["problems", "show", "strong_ties"])
     assert shown.exit_code == 0 and "minimise" in shown.output and "902.94" in shown.output
     solved = run(app, ["problems", "solve", "strong_ties", "--solver", "CLARABEL"])

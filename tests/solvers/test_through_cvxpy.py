@@ -115,7 +115,7 @@ def test_sdpa_keeps_quiet_unless_asked():
 import cvxlink as cl
 X, y = cl.datasets.load("iris")
 problem = cl.PCP(cl.Graph.knn(X), cl.Links.sample(y, per_class=3, random_state=1))
-problem.solve(solver="SDPA", verbose={})
+problem.solve(solver="SDPA", accuracy=1e-6, verbose={})
 """
     quiet, asked = (
         subprocess.run([sys.executable, "-c", script.format(verbose)], capture_output=True, text=True, check=True)

@@ -134,8 +134,9 @@ class Certificate:
         Violations are relative to the sizes of their own constraints. The gap is relative to ``|value|`` plus the
         largest cost (or plus one, if that is less), so that tiny weights do not let everything pass. It is taken
         from the value to the bound; an exactly feasible point must be as near to the value, or without one the
-        ``sensitivity`` must be as small, unless ``weigh_violations`` is off. The distance to the solution, if it is
-        known, is relative to the norm of the point.
+        ``sensitivity`` must be as small, unless ``weigh_violations`` is off. The distance to the solution decides only
+        where there is no bound, relative to the norm of the point: it grows like the root of the gap, so asking it to
+        be at most 1e-4 would be asking for a gap of 1e-8.
         """
         accuracy, weigh_violations = as_positive(accuracy, "accuracy"), as_flag(weigh_violations, "weigh_violations")
         feasible = self.largest_relative_violation <= accuracy
@@ -149,7 +150,7 @@ class Certificate:
             slips.append(abs(self.attained - self.value) / size)
         elif weigh_violations and self.sensitivity is not None:
             slips.append(self.sensitivity / size)
-        if self.distance is not None:
+        if self.distance is not None and (self.bound is None or np.isnan(self.distance)):
             slips.append(self.distance / self.norm if self.distance else 0.0)
         return bool(feasible and np.max([0.0, *slips]) <= accuracy and np.isfinite(self.value))
 

@@ -175,13 +175,17 @@ def bring_back(
 
 
 @problems.command("list")
-def list_problems(folder: Folder = None, as_json: AsJson = False) -> None:
+def list_problems(
+    folder: Folder = None,
+    tag: Annotated[str | None, typer.Option(help="Only those with a tag: small, medium, large, semidefinite …")] = None,
+    as_json: AsJson = False,
+) -> None:
     """List the instances."""
     from .. import instances as library
 
     with errors_in_one_sentence():
         good, broken = [], []
-        for name in library.names(folder):
+        for name in library.names(folder) if tag is None else library.names(folder, tag):
             try:
                 instance = library.load(name, folder)
                 instance.problem  # noqa: B018 — building it shows what is wrong
@@ -189,8 +193,8 @@ def list_problems(folder: Folder = None, as_json: AsJson = False) -> None:
             except CvxlinkError as error:
                 broken.append(str(error))
         if as_json:
-            names = ("name", "title", "why", "formulation")
-            print_json([{n: getattr(i, n) for n in names} | {"reference": asdict(i.reference)} for i in good])
+            names = ("name", "title", "why", "formulation", "tags")
+            print_json([{n: getattr(i, n) for n in names} | {"reference": i.reference.as_json()} for i in good])
         else:
             say(str(library.InstanceTable(good)), to_errors=False)
         for words in broken:
@@ -236,17 +240,18 @@ def solve(
             memory_limit=memory_limit,
             strict=False,
         )
-        off = instance.reference.off(solution.value)
-        right = solution.status.has_answer and off <= instance.reference.tolerance
+        reference = instance.reference
+        off = reference.off(solution.value)
+        right = solution.status.has_answer and off <= reference.tolerance
+        right = right if reference.verdict is None else solution.status is reference.verdict
         if as_json:
             from .report import solution_as_json
 
-            print_json(
-                solution_as_json(solution) | {"reference": asdict(instance.reference), "off": off, "holds": right}
-            )
+            print_json(solution_as_json(solution) | {"reference": reference.as_json(), "off": off, "holds": right})
         else:
             verdict = f"off by {off:.1e} of 1 + |value|, {'within' if right else 'more than'} the tolerance"
-            say(f"{solution}\nreference      {instance.reference.value:.12g}   {verdict}", to_errors=False)
+            said = f"{reference.value:.12g}   {verdict}" if reference.verdict is None else str(reference.verdict)
+            say(f"{solution}\nreference      {said}", to_errors=False)
         if code := exit_code_of(solution) or (ExitCode.OK if right else ExitCode.BAD_INPUT):
             raise typer.Exit(code)
 

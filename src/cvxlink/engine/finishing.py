@@ -14,8 +14,10 @@ from ..numerics.matrices import Arrays, Stiffened
 from ..numerics.threads import processes_per_core
 from ..programs.base import Program
 from ..programs.declared import SpecialProgram
-from ..programs.status import Status
+from ..programs.status import DEFAULT_ACCURACY, Status
+from ..solvers.catalogue import tolerances_asked, words_on_floor
 from ..solvers.route import Attempt
+from ..solvers.versions import versions_with
 from .formulation import checked_program
 from .judging import is_doubtful, is_proven, judged, raise_or_warn, second_look
 from .limited import Unwatched, Watch
@@ -94,10 +96,11 @@ def finished(
         if better is not None:
             values, certificate, ended, why = *better, Status.OPTIMAL, f"{reason}; {WORDS}"
     status, reason = ended, why
+    floor = words_on_floor(plan.solver, accuracy) if status is Status.INACCURATE and plan.solver else ""
     solution = Solution(
         problem,
         status,
-        reason,
+        f"{reason}; {floor}" if floor else reason,
         plan,
         replace(spent, certify=perf_counter() - began),
         Arrays(values),
@@ -108,10 +111,19 @@ def finished(
         attempt.history,
         attempt.resources,
         attempt.status,
+        tolerances_of(plan, accuracy, options),
+        versions_with(plan.solver),
     )
     if strict:
         raise_or_warn(solution)
     return solution
+
+
+def tolerances_of(plan: Plan, accuracy: float | None, options: dict[str, Any]) -> dict[str, float]:
+    """Return the tolerances that were asked for: of a solver by the names of its options, of a route the accuracy."""
+    if plan.solver is not None:
+        return tolerances_asked(plan.solver, options)
+    return {"accuracy": DEFAULT_ACCURACY if accuracy is None else accuracy}
 
 
 @dataclass(frozen=True, eq=False)

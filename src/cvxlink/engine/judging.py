@@ -53,7 +53,7 @@ def judged(
         return _verdict(problem, status, reason, hint) if status in VERDICTS else (status, reason)
     wanted = DEFAULT_ACCURACY if accuracy is None else accuracy
     if is_proven(certificate, accuracy):
-        return Status.OPTIMAL, reason
+        return Status.OPTIMAL, f"{reason}{_far_away(certificate)}"
     if status is not Status.LIMIT:
         usable = certificate.holds(HOPELESS, weigh_violations=False)
         if is_heuristic:
@@ -69,6 +69,14 @@ def judged(
     if status is Status.INACCURATE and certificate.sensitivity == np.inf and certificate.attained is None:
         return status, f"{reason}; {certificate.missing}, so that tiny violations can change the value by any amount"
     return status, f"{reason}; certified: {certificate.summary}"
+
+
+def _far_away(certificate: Certificate) -> str:
+    """Return a caution where the value is proven, and the point may be another one than the solution all the same."""
+    share = 0.0 if not certificate.distance else certificate.distance / certificate.norm
+    if share <= HOPELESS:
+        return ""
+    return f"; the value is proven, but the answer may be {share:.1g} times its own size away from the solution"
 
 
 def _verdict(problem: Formulation, status: Status, reason: str, hint: Hint) -> tuple[Status, str]:

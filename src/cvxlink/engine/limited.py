@@ -13,8 +13,10 @@ from typing import Any, Protocol, cast
 from joblib import wrap_non_picklable_objects
 
 from ..certificates import measured
+from ..errors import SolverUnavailable
 from ..programs.base import Program
 from ..solvers.isolation import Ended, run_isolated
+from ..solvers.licences import remember_refusal, require_licence
 from ..solvers.route import Progress, Resources, resources_of, without_answer
 from ..solvers.worker import Stage, tell
 from .formulation import Formulation, checked_program
@@ -116,6 +118,7 @@ def solved_within_limits(
         elif isinstance(note, Progress) and options.progress is not None:
             options.progress(note)
 
+    require_licence((options.solver or "").upper())
     there = replace(options, progress=None, memory_limit=None, isolate=False)
     reports = options.progress is not None
     arguments = (problem, there, solved, reports)
@@ -129,6 +132,9 @@ def solved_within_limits(
     for message, category in ended.answer.warnings:
         warnings.warn(message, category, stacklevel=2)
     if ended.answer.solution is None:
+        error = ended.answer.error
+        if isinstance(error, SolverUnavailable) and error.needs_licence:
+            remember_refusal((options.solver or "").upper(), str(error))  # the other process is gone
         raise cast(Exception, ended.answer.error)
     solution = _loaded(ended.answer.solution, problem)
     return replace(solution, problem=problem, plan=replace(solution.plan, problem=problem), resources=resources)

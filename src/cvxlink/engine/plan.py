@@ -22,7 +22,7 @@ from ..programs.linear_sdp import LinearSDP
 from ..reductions import Contraction, Dualisation, Elimination, Negation, Reduction, Scaling
 from ..reductions.base import Lift, Values
 from ..solvers.capacity import fits, is_worth_telling, memory_in_words
-from ..solvers.catalogue import choose_solver, require_cones, require_solver
+from ..solvers.catalogue import choose_solver, require_cones, require_solver, words_on_floor
 from ..solvers.interior_point import InteriorPoint
 from ..solvers.low_rank import LowRank
 from ..solvers.route import Route
@@ -41,6 +41,8 @@ LEAST_SEPARABLE = min(route.least_order for route in SEPARABLE_ROUTES)
 SMALL = 500
 # CVXPY writes down an entry for each pair of points; at order 9298 it needed more than 24 GB.
 LARGEST_FOR_CVXPY = 6000
+# The forms that every program with a dual has, and every linear semidefinite program.
+DUAL, STANDARD = "dual", "standard"
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,14 +127,15 @@ def _wrapped(text: str) -> str:
 
 
 def forms_of(problem: Formulation) -> tuple[str, ...]:
-    """Return the names of the forms of a problem: the declared one, its equivalents, and the dual."""
+    """Return the names of the forms of a problem: the declared one, its equivalents, the dual and the standard one."""
     if not problem.convex:
         return tuple(problem.equivalents)
     try:
-        dual = () if Dualisation().refuses(checked_program(problem)) else ("dual",)
+        dual = () if Dualisation().refuses(checked_program(problem)) else (DUAL,)
     except InfeasibleProblem:  # no form can be solved
         dual = ()
-    return (problem.about.form, *problem.equivalents, *dual)
+    standard = () if not dual or _why_not(lambda: _in_standard_form(problem)) else (STANDARD,)
+    return (problem.about.form, *problem.equivalents, *dual, *standard)
 
 
 def routes_of(problem: Formulation) -> tuple[str, ...]:
@@ -150,11 +153,18 @@ def all_routes(problem: Formulation) -> tuple[str, ...]:
 def make_plan(problem: Formulation, options: Options) -> Plan:
     """Decide how to solve a problem; nothing is solved yet."""
     try:
-        return _planned(problem, options)
+        planned = _planned(problem, options)
+        return planned if options.solver_options else _with_floor_named(planned, options.accuracy)
     except InfeasibleProblem as contradiction:
         if not problem.convex:
             raise
         raise with_rows_named(contradiction, checked_program(problem)) from contradiction
+
+
+def _with_floor_named(plan: Plan, accuracy: float | None) -> Plan:
+    """Return a plan that says where more is asked for than the tolerances of its solver allow."""
+    words = words_on_floor(plan.solver, accuracy) if plan.solver is not None else ""
+    return replace(plan, why=f"{plan.why}; {words}") if words else plan
 
 
 def _planned(problem: Formulation, options: Options) -> Plan:
@@ -175,18 +185,23 @@ def _planned(problem: Formulation, options: Options) -> Plan:
             with suppress(ReductionRefused):
                 start = _dualised(start, only_if_smaller=True, for_any_solver=solver is None)
         return _through_cvxpy(problem, start, form, solver)
-    if form is not None and form not in (problem.about.form, "dual"):
+    if form is not None and form not in (problem.about.form, DUAL, STANDARD):
         _refuse_form(problem, form)
     if not problem.convex:
         _refuse_not_convex(problem)
+    if form == STANDARD:
+        try:
+            return _through_cvxpy(problem, _in_standard_form(problem), form, solver)
+        except ReductionRefused as refusal:
+            _refuse_form(problem, form, refusal)
     start = starts.declared
     if form == problem.about.form:
         return _through_cvxpy(problem, start, form, solver)
     try:
-        return _through_cvxpy(problem, _dualised(start, form is None, for_any_solver=solver is None), "dual", solver)
+        return _through_cvxpy(problem, _dualised(start, form is None, for_any_solver=solver is None), DUAL, solver)
     except ReductionRefused as refusal:
-        if form == "dual":
-            _refuse_form(problem, "dual", refusal)
+        if form == DUAL:
+            _refuse_form(problem, DUAL, refusal)
         left_out = Step(Dualisation(), str(refusal), start.program)
         return _through_cvxpy(problem, start.then(start.program, left_out), problem.about.form, solver)
 
@@ -336,6 +351,20 @@ def _is_linear(term: Any) -> bool:
     return rows and all(map(is_linear, term.args))
 
 
+def _in_standard_form(problem: Formulation) -> _Start:
+    """Return the declared program as solvers of semidefinite programs read it, with no reduction.
+
+    A file in SDPA's format, and MOSEK's matrix variables, hold exactly min ⟨C, K⟩, ⟨A_r, K⟩ = b_r, K ⪰ 0: one equation
+    per declared row, and none per entry of K. CVXPY hands this over when it is given the multipliers as unknowns.
+    """
+    start = _minimised(_declared(problem))
+    start.program.linear_sdp()  # refuses what is none
+    reduced = Dualisation().reduce(start.program)
+    rows = reduced.program.sizes.unknowns
+    why = f"the printed program without reductions, {rows} row{'s' if rows != 1 else ''}, given by its multipliers"
+    return start.then(reduced.program, Step(Dualisation(), why, start.program, reduced.program, reduced.lift))
+
+
 # ---------------------------------------------------------------------- by a route
 
 
@@ -439,7 +468,7 @@ def _through_cvxpy(problem: Formulation, start: _Start, form: str, solver: str |
 def _refuse_memory(problem: Formulation, start: _Start, solver: str, form: str) -> NoReturn:
     program, routes = start.program, " or ".join(map(repr, routes_of(problem)))
     ways = [f"route={routes} without solver and form"] if routes else []
-    ways += ["form='dual'"] if form == problem.about.form and _dual_fits(start, solver) else []
+    ways += [f"form={DUAL!r}"] if form == problem.about.form and _dual_fits(start, solver) else []
     ways += ["solver='SCS', which factorises no dense block"] if solver != "SCS" else []
     raise InvalidInput(
         f"{solver} would need more memory than this machine has: {memory_in_words(solver, program)}; "

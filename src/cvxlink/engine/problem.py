@@ -80,14 +80,21 @@ class Problem(Formulation):
         return plan.to_cvxpy(self, form, presolve)
 
     def explain(
-        self, solver: str | None = None, form: str | None = None, presolve: bool = True, route: str | None = None
+        self,
+        solver: str | None = None,
+        form: str | None = None,
+        presolve: bool = True,
+        route: str | None = None,
+        accuracy: float | None = DEFAULT_ACCURACY,
     ) -> plan.Plan:
         """Return the plan that ``solve`` would follow; print it to see the sizes before and after each reduction.
 
         If the program has no strictly feasible point after the reductions, and is small enough to find out, what is
-        printed names the constraints that leave none.
+        printed names the constraints that leave none. It also says where the accuracy asks for more than the tolerances
+        of the solver allow.
         """
-        return replace(plan.make_plan(self, Options(solver, form, presolve, route)), is_explained=True)
+        options = Options(solver, form, presolve, route, accuracy)
+        return replace(plan.make_plan(self, options), is_explained=True)
 
     def solve(
         self, solver: str | None = None, form: str | None = None, presolve: bool = True, **options: Any

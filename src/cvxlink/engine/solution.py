@@ -92,10 +92,15 @@ class Solution(ExtendableKernel):
         For routes that iterate, the error after each iteration: a bound on the distance to the solution for the route
         "spreading", the relative gap for the others. Draw it with ``plotting.plot_convergence``.
     resources : Resources or None
-        Threads, whether it ran in its own process, the peak memory of that process, and what stopped it.
+        Threads, whether it ran in its own process, the peak memory of the process it ran in, and what stopped it.
     claimed : Status or None
         What the solver or route said of its answer, before anything was certified. OPTIMAL here and another status
         above is a claim that did not hold.
+    tolerances : dict
+        The tolerances that the solver was asked for, by the names of its options: what ``accuracy`` or
+        ``solver_options`` became. Empty if it kept its own; for a route, the accuracy it was told.
+    versions : dict
+        The versions of Python, cvxlink, CVXPY, NumPy, SciPy and the solver.
     """
 
     problem: Formulation
@@ -111,6 +116,8 @@ class Solution(ExtendableKernel):
     history: tuple[float, ...] = ()
     resources: Resources | None = None
     claimed: Status | None = None
+    tolerances: dict[str, float] = field(default_factory=dict)
+    versions: dict[str, str] = field(default_factory=dict)
 
     @property
     def value(self) -> float:
@@ -214,6 +221,8 @@ class Solution(ExtendableKernel):
             lines.append(str(self.certificate))
         if self.values and self.status.has_answer:
             lines += [f"measure        {number:.6g}   {name}" for name, number in self.measures.items()]
+        if self.tolerances:
+            lines.append("asked for      " + ", ".join(f"{name} {size:g}" for name, size in self.tolerances.items()))
         lines.append(f"timings        {self.timings}")
         if self.resources is not None:
             lines.append(f"ran in         {self.resources}")

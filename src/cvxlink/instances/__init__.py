@@ -6,7 +6,7 @@ import os
 import tomllib
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
@@ -17,11 +17,12 @@ from ..data.files.contents import bytes_of, require_readable, text_in_utf8
 from ..data.graph import Graph
 from ..engine.problem import Problem
 from ..engine.solution import Solution
-from ..errors import CvxlinkError, InvalidFile, InvalidInput
+from ..errors import CvxlinkError, InfeasibleProblem, InvalidFile, InvalidInput
 from ..model.tables import Table
 from ..numerics.arguments import as_path, as_text, shown
 from ..numerics.checks import as_positive, as_real
-from .building import Check, built, is_number
+from ..programs.status import Status
+from .building import Check, built, is_number, meant
 
 # By how much a certified bound may miss the reference because of rounding, relative to 1 + |value|.
 ROUNDING = 1e-8
@@ -31,8 +32,27 @@ SMALL = 40
 # A longer name is not searched for similar ones.
 LONGEST_NAME = 100
 
-KEYS = {"title", "formulation", "why", "data", "graph", "kernel", "links", "labels", "parameters", "reference"}
+KEYS = {"title", "formulation", "why", "tags", "data", "graph", "kernel", "links", "labels", "parameters", "reference"}
 REFERENCE_KEYS = {"value", "tolerance", "proof", "by", "solvers"}
+VERDICT_KEYS = {"verdict", "proof"}
+# The kinds of verdicts on programs without an optimum.
+VERDICTS = (Status.INFEASIBLE, Status.UNBOUNDED)
+# Sizes, by what good solvers need on one core: next to nothing (up to 40 points), less than some seconds, 1 to 60 s,
+# and more than they can.
+SIZES = ("small", "medium", "large", "huge")
+# What a program is made of, and what is special about it.
+TAGS = (
+    *SIZES,
+    "linear",
+    "semidefinite",
+    "second-order",
+    "logarithms",
+    "quadratic",
+    "nonnegative",
+    "soft",
+    "infeasible",
+    "unbounded",
+)
 # A file is small, whatever it describes.
 MOST_BYTES = 2**24
 PROOFS = ("hand", "certificate", "solvers")
@@ -44,12 +64,27 @@ def folder() -> Path:
     return packaged if packaged.is_dir() else Path(__file__).parents[3] / "problems"
 
 
-def names(where: Path | str | None = None) -> list[str]:
-    """Return the names of the instances, of the library or of a folder of your own."""
+def names(where: Path | str | None = None, tag: str | None = None) -> list[str]:
+    """Return the names of the instances, of the library or of a folder of your own.
+
+    Parameters
+    ----------
+    where : path, optional
+        A folder of your own.
+    tag : str, optional
+        Only those with a tag: their size, "small" (up to 40 points), "medium", "large" (good solvers need 1 to 60 s) or
+        "huge", or what they are made of: "semidefinite", "logarithms", "quadratic", "soft", "infeasible" …
+    """
     found = _names_in(_folder(where))
     if not found:
         raise InvalidInput(f"there are no instances, files named *.toml, in {shown(str(_folder(where)))}", "where")
-    return found
+    if tag is None:
+        return found
+    if as_text(tag, "tag") not in TAGS:
+        near = get_close_matches(tag[:LONGEST_NAME], TAGS, 1)
+        hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(TAGS)}"
+        raise InvalidInput(f"there is no tag {shown(tag)}; {hint}", "tag")
+    return [name for name in found if tag in load(name, where).tags]
 
 
 def _names_in(home: Path) -> list[str]:
@@ -106,6 +141,8 @@ class Reference:
         The proof in words.
     solvers : tuple of str
         The solvers that agree.
+    verdict : Status or None
+        INFEASIBLE or UNBOUNDED where there is no optimum; the value is NaN then.
     """
 
     value: float
@@ -113,6 +150,12 @@ class Reference:
     by: str
     proof: str
     solvers: tuple[str, ...] = ()
+    verdict: Status | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the fields, ready for a file: the verdict by its name, and no number where there is none."""
+        known = {name: value for name, value in asdict(self).items() if value == value}
+        return known | {"verdict": self.verdict.name if self.verdict else None}
 
     def off(self, value: float) -> float:
         """Return how far a value is from the optimum, relative to ``1 + |optimum|``."""
@@ -130,6 +173,7 @@ class Instance:
     formulation: str
     content: dict[str, Any]
     reference: Reference
+    tags: tuple[str, ...] = ()
 
     @classmethod
     def read(cls, path: Path) -> Instance:
@@ -147,20 +191,9 @@ class Instance:
         for key in ("title", "formulation", "why"):
             if not isinstance(content[key], str):
                 raise check.wrong(f"{key} must be text in quotation marks")
-        given = content["reference"]
-        check.keys(given, REFERENCE_KEYS, REFERENCE_KEYS - {"solvers"}, "reference")
-        if given["by"] not in PROOFS:
-            raise check.wrong(f"reference.by must be one of {', '.join(PROOFS)}, not {given['by']!r}")
-        value, tolerance = given["value"], given["tolerance"]
-        if not (is_number(value) and is_number(tolerance) and 0 < tolerance < 1):
-            raise check.wrong("reference.value and reference.tolerance must be numbers, the latter between 0 and 1")
-        solvers = given.get("solvers", [])
-        if not isinstance(solvers, list) or not all(isinstance(name, str) for name in [*solvers, given["proof"]]):
-            raise check.wrong("reference.solvers must be a list of names, and reference.proof text")
-        if (given["by"] == "solvers") != (len(solvers) >= 2):
-            raise check.wrong("reference.solvers names two solvers or more if reference.by is 'solvers', and only then")
-        reference = Reference(float(value), float(tolerance), given["by"], given["proof"], tuple(solvers))
-        return cls(path.stem, content["title"], content["why"], content["formulation"], content, reference)
+        tags = _tags(content.get("tags", []), check)
+        reference = _reference(content["reference"], check)
+        return cls(path.stem, content["title"], content["why"], content["formulation"], content, reference, tags)
 
     @cached_property
     def problem(self) -> Problem:
@@ -182,8 +215,10 @@ class Instance:
 
     def cells(self) -> tuple[str, ...]:
         """Return the cells of the row."""
-        value = f"{self.reference.value:.10g}"
-        return self.name, self.formulation, str(_points_of(self)), value, self.reference.by, self.title
+        reference = self.reference
+        value = f"{reference.value:.10g}" if reference.verdict is None else str(reference.verdict).lower()
+        size = next((tag for tag in self.tags if tag in SIZES), "")
+        return self.name, self.formulation, str(_points_of(self)), size, value, reference.by, self.title
 
     def __str__(self) -> str:
         reference = self.reference
@@ -194,8 +229,11 @@ class Instance:
             "",
             str(self.problem),
             "",
-            f"optimum    {reference.value:.15g}, to {reference.tolerance:g} of 1 + |value|",
+            f"optimum    {reference.value:.15g}, to {reference.tolerance:g} of 1 + |value|"
+            if reference.verdict is None
+            else f"optimum    none: {reference.verdict.sentence}",
             f"proven by  {reference.by}{agree}: {reference.proof}",
+            *([f"tags       {', '.join(self.tags)}"] if self.tags else []),
         ]
         return "\n".join(lines)
 
@@ -203,8 +241,40 @@ class Instance:
 class InstanceTable(Table[Instance]):
     """The instances, one row each; print it to read it."""
 
-    columns = ("name", "formulation", "points", "optimum", "proven by", "what it is")
+    columns = ("name", "formulation", "points", "size", "optimum", "proven by", "what it is")
     noun = "instance"
+
+
+def _tags(given: Any, check: Check) -> tuple[str, ...]:
+    """Return the tags of a file."""
+    if not isinstance(given, list) or not all(isinstance(tag, str) for tag in given):
+        raise check.wrong('tags must be a list of words, such as ["large", "semidefinite"]')
+    for tag in given:
+        if tag not in TAGS:
+            raise check.wrong(f"there is no tag {tag!r}" + meant(get_close_matches(tag, TAGS, 1)))
+    return tuple(given)
+
+
+def _reference(given: Any, check: Check) -> Reference:
+    """Return the reference of a file: an optimum, or a verdict that there is none."""
+    if isinstance(given, dict) and "verdict" in given:
+        check.keys(given, VERDICT_KEYS, VERDICT_KEYS, "reference")
+        known = {verdict.name: verdict for verdict in VERDICTS}
+        if given["verdict"] not in known or not isinstance(given["proof"], str):
+            raise check.wrong(f"reference.verdict must be {' or '.join(known)}, and reference.proof text")
+        return Reference(float("nan"), 1.0, "verdict", given["proof"], verdict=known[given["verdict"]])
+    check.keys(given, REFERENCE_KEYS, REFERENCE_KEYS - {"solvers"}, "reference")
+    if given["by"] not in PROOFS:
+        raise check.wrong(f"reference.by must be one of {', '.join(PROOFS)}, not {given['by']!r}")
+    value, tolerance = given["value"], given["tolerance"]
+    if not (is_number(value) and is_number(tolerance) and 0 < tolerance < 1):
+        raise check.wrong("reference.value and reference.tolerance must be numbers, the latter between 0 and 1")
+    solvers = given.get("solvers", [])
+    if not isinstance(solvers, list) or not all(isinstance(name, str) for name in [*solvers, given["proof"]]):
+        raise check.wrong("reference.solvers must be a list of names, and reference.proof text")
+    if (given["by"] == "solvers") != (len(solvers) >= 2):
+        raise check.wrong("reference.solvers names two solvers or more if reference.by is 'solvers', and only then")
+    return Reference(float(value), float(tolerance), given["by"], given["proof"], tuple(solvers))
 
 
 def _points_of(instance: Instance) -> int:
@@ -255,6 +325,9 @@ def prove(name: str, where: Path | str | None = None, time_limit: float = VERIFY
         instance = load(name, where)
         problem, reference = instance.problem, instance.reference
         options: dict[str, Any] = {"isolate": True, "threads": 1, "time_limit": time_limit, "strict": False}
+        if reference.verdict is not None:
+            words = _verdict_on(problem, reference.verdict, options)
+            return Verdict(name, not words, words or "proven again", perf_counter() - began)
         options["accuracy"] = max(1e-8, reference.tolerance / 10)
         solution = problem.solve(**options)
         words = _objection(solution, reference)
@@ -270,6 +343,15 @@ def prove(name: str, where: Path | str | None = None, time_limit: float = VERIFY
         return Verdict(name, False, words, seconds)
     certificate = solution.certificate
     return Verdict(name, not words, words or "proven again", seconds, solution.value, certificate.relative_gap)
+
+
+def _verdict_on(problem: Problem, expected: Status, options: dict[str, Any]) -> str:
+    """Return what contradicts the verdict on a program without an optimum, or an empty string."""
+    try:
+        solution = problem.solve(**options)
+    except InfeasibleProblem:  # seen without a solver
+        return "" if expected is Status.INFEASIBLE else "it is infeasible"
+    return "" if solution.status is expected else f"it is {solution.status}: {solution.reason}"
 
 
 def _objection(solution: Solution, reference: Reference) -> str:

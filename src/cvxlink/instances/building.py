@@ -30,7 +30,7 @@ def built(formulation: str, content: Mapping[str, Any], check: Check) -> Problem
     """Return the problem that a file describes."""
     if formulation not in methods.__all__:
         near = get_close_matches(formulation, methods.__all__, 1)
-        raise check.wrong(f"there is no formulation {formulation!r}" + _meant(near))
+        raise check.wrong(f"there is no formulation {formulation!r}" + meant(near))
     if not isinstance(content["parameters"], dict):
         raise check.wrong("parameters must be a table of keys and values")
     points = _points(content.get("data"), check)
@@ -69,7 +69,7 @@ class Check:
             raise self.wrong(f"{section or 'it'} must be a table of keys and values")
         for key in given:
             if key not in allowed:
-                raise self.wrong(f"there is no key {key!r}{within}" + _meant(get_close_matches(key, allowed, 1)))
+                raise self.wrong(f"there is no key {key!r}{within}" + meant(get_close_matches(key, allowed, 1)))
         for key in sorted(needed):
             if key not in given:
                 raise self.wrong(f"the key {key!r} is missing{within}")
@@ -87,7 +87,8 @@ def _require_size(check: Check, what: str, *sizes: Any, most: int) -> None:
         raise check.wrong(f"{what} claims more than {most}, which is the most that an instance may have")
 
 
-def _meant(near: Sequence[str]) -> str:
+def meant(near: Sequence[str]) -> str:
+    """Return the hint that follows a name that is not known, or nothing."""
     return f"; did you mean {near[0]!r}?" if near else ""
 
 
@@ -174,7 +175,7 @@ def _graph(given: Any, points: Data | None, check: Check) -> Graph:
         W = graph.W
     else:
         near = get_close_matches(str(kind), KINDS, 1)
-        raise check.wrong(f"there is no graph of the kind {kind!r}" + _meant(near))
+        raise check.wrong(f"there is no graph of the kind {kind!r}" + meant(near))
     return Graph.from_affinity(factor * W)
 
 

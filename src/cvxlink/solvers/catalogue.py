@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import cvxpy as cp
@@ -18,7 +16,8 @@ from ..numerics.arguments import as_instance, shown
 from ..programs.base import Program
 from .capacity import fits
 from .executables import COMMAND_LINE
-from .route import interior_tolerance
+from .licences import finds_mosek_licence, require_licence
+from .tolerances import Options, Tolerances, first_order, interior
 
 # Clarabel factorises a dense block of order w as a matrix of order w²/2; SCS only needs its eigenvalues. Measured on
 # PCP: without sparsity Clarabel takes minutes at order 141.
@@ -32,24 +31,6 @@ SMALL_BLOCK = 30
 # With more unknowns a solver may take longer than the second that Ctrl-C may take. Measured: Clarabel needs 1.3 s for
 # PCP at order 45, which has 1035.
 LARGEST_UNINTERRUPTED = 1000
-
-
-Options = dict[str, Any]
-
-
-def _tight(*names: str, factor: float = 1.0, least: float = 0.0) -> Callable[[float], Options]:
-    """Return a function that translates our accuracy into options of an interior-point code."""
-    return lambda accuracy: dict.fromkeys(names, max(least, factor * interior_tolerance(accuracy)))
-
-
-def _moreau(accuracy: float) -> Options:
-    names = ("tol_gap_abs", "tol_gap_rel", "tol_feas")
-    return {"ipm_settings": dict.fromkeys(names, 0.1 * interior_tolerance(accuracy)), "device": "cpu"}
-
-
-def _mosek(accuracy: float) -> Options:
-    names = (f"MSK_DPAR_INTPNT_CO_TOL_{which}" for which in ("PFEAS", "DFEAS", "REL_GAP"))
-    return {"mosek_params": dict.fromkeys(names, interior_tolerance(accuracy))}
 
 
 @dataclass(frozen=True)
@@ -69,7 +50,7 @@ class SolverNotes:
     kind: str
     licence: str
     package: str = ""
-    tolerances: Callable[[float], Options] | None = None
+    tolerances: Tolerances | None = None
     threads: Callable[[int], Options] | None = None
     limits: str = ""
     reports: tuple[str, ...] = ("iterations", "time")
@@ -81,24 +62,28 @@ class SolverNotes:
     finds_licence: Callable[[], bool] | None = None
 
 
-def _finds_mosek_licence() -> bool:
-    return "MOSEKLM_LICENSE_FILE" in os.environ or (Path.home() / "mosek" / "mosek.lic").exists()
-
-
 INTERIOR, FIRST_ORDER, ACTIVE_SET = "interior point", "first order", "active set"
 BRANCHING = "branch and bound"
 EXTRA = "pip install 'cvxlink[solvers]'"
 DENSE = "dense semidefinite blocks up to about order 100"
 BLOCKS = "semidefinite blocks up to about order 2000"
+# Options of two solvers alike.
+CLARABELS = ("tol_gap_abs", "tol_gap_rel", "tol_feas")
+HIGHSES = ("primal_feasibility_tolerance", "dual_feasibility_tolerance")  # HiGHS takes 1e-10 at the least
+MOSEKS = tuple(f"MSK_DPAR_INTPNT_CO_TOL_{which}" for which in ("PFEAS", "DFEAS", "REL_GAP"))
+# What these take is documented, or safe; not measured here.
+LEAST = 1e-9
+# Its own 1e-7 is as far as SDPA goes: beyond, it stops with the same answer and says that it is not optimal.
+SDPA = interior("epsilonStar", "epsilonDash", share=1e-2, floor=1e-7)
 
 
-def _program(package: str, kind: str, licence: str, *tolerances: str) -> SolverNotes:
+def _program(package: str, kind: str, licence: str, tolerances: Tolerances) -> SolverNotes:
     """Return the notes on a command-line solver from a Debian package."""
     return SolverNotes(
         f"apt install {package}",
         kind,
         licence,
-        tolerances=_tight(*tolerances),
+        tolerances=tolerances,
         threads=lambda count: {"threads": count},
         limits=BLOCKS,
     )
@@ -110,7 +95,7 @@ SOLVERS: dict[str, SolverNotes] = {
         INTERIOR,
         "Apache-2.0",
         "clarabel",
-        _tight("tol_gap_abs", "tol_gap_rel", "tol_feas", factor=0.1),
+        interior(*CLARABELS),  # with 1e-11 it answers less exactly than with 1e-10
         lambda count: {"max_threads": count},
         DENSE,
         stalls=True,
@@ -121,8 +106,7 @@ SOLVERS: dict[str, SolverNotes] = {
         FIRST_ORDER,
         "MIT",
         "scs",
-        # Its residuals enter the certified gap multiplied by the order of the matrix.
-        lambda a: {"eps_abs": a / 1000, "eps_rel": a / 1000, "max_iters": 100_000},
+        first_order("eps_abs", "eps_rel", max_iters=100_000),
         limits="low accuracy",
         warm_start=True,
     ),
@@ -131,7 +115,7 @@ SOLVERS: dict[str, SolverNotes] = {
         INTERIOR,
         "GPL-3.0",
         "cvxopt",
-        _tight("abstol", "reltol", "feastol", least=1e-8),  # with less it gives up
+        interior("abstol", "reltol", "feastol", share=1e-3, floor=1e-8),  # with 1e-9 it gives up
         limits=DENSE,
         reports=(),
         keeps_lock=True,
@@ -141,7 +125,7 @@ SOLVERS: dict[str, SolverNotes] = {
         INTERIOR,
         "GPL-2.0",
         "sdpa-python",
-        _tight("epsilonStar", "epsilonDash", factor=10),
+        SDPA,
         lambda count: {"numThreads": count},
         BLOCKS,
         reports=(),
@@ -152,32 +136,34 @@ SOLVERS: dict[str, SolverNotes] = {
         INTERIOR,
         "Apache-2.0",
         "moreau",
-        _moreau,
+        interior(*CLARABELS, within="ipm_settings", device="cpu"),
         limits=DENSE,
         warm_start=True,
         stalls=True,
         keeps_lock=True,
     ),
-    "CSDP": _program("coinor-csdp", INTERIOR, "EPL-1.0", "axtol", "atytol", "objtol"),
-    "SDPA-CLI": _program("sdpa", INTERIOR, "GPL-2.0", "epsilonStar", "epsilonDash"),
-    "DSDP": _program("dsdp", "dual scaling", "DSDP licence (MIT-like)", "gaptol"),
+    # With 1e-9, violations are a thousand times as large.
+    "CSDP": _program("coinor-csdp", INTERIOR, "EPL-1.0", interior("axtol", "atytol", "objtol", share=1e-3, floor=1e-8)),
+    "SDPA-CLI": _program("sdpa", INTERIOR, "GPL-2.0", SDPA),
+    # With 1e-9, it is ten times less exact.
+    "DSDP": _program("dsdp", "dual scaling", "DSDP licence (MIT-like)", interior("gaptol", share=1e-3, floor=1e-8)),
     "MOSEK": SolverNotes(
         "pip install 'cvxlink[mosek]', and a licence (free for academics)",
         INTERIOR,
         "commercial",
         "mosek",
-        _mosek,
+        interior(*MOSEKS, within="mosek_params"),
         lambda count: {"mosek_params": {"MSK_IPAR_NUM_THREADS": count}},
         get_licence="academics get one for free at mosek.com; put the licence file where MOSEK looks for it, or set "
         "MOSEKLM_LICENSE_FILE to its path",
-        finds_licence=_finds_mosek_licence,
+        finds_licence=finds_mosek_licence,
     ),
     "COPT": SolverNotes(
         "pip install 'cvxlink[copt]'; small problems need no licence",
         INTERIOR,
         "commercial",
         "coptpy",
-        _tight("FeasTol", "DualTol", "RelGap", least=1e-9),
+        interior("BarPrimalTol", "BarDualTol", "BarGapTol"),
         lambda count: {"Threads": count},
         "without a licence, small problems only",
         needs_process=True,  # it prints about its licence
@@ -187,36 +173,44 @@ SOLVERS: dict[str, SolverNotes] = {
         FIRST_ORDER,
         "Apache-2.0",
         "osqp",
-        lambda a: {"eps_abs": a / 1000, "eps_rel": a / 1000, "max_iter": 100_000},
+        first_order("eps_abs", "eps_rel", max_iter=100_000),
         warm_start=True,
     ),
-    "HIGHS": SolverNotes("comes with CVXPY", ACTIVE_SET, "MIT", "highspy"),
+    "HIGHS": SolverNotes("comes with CVXPY", ACTIVE_SET, "MIT", "highspy", interior(*HIGHSES, share=1e-3)),
     "SCIPY": SolverNotes("comes with CVXPY; it calls the HiGHS in SciPy", ACTIVE_SET, "BSD-3-Clause", "scipy"),
     "GLPK": SolverNotes(f"{EXTRA}; it comes with CVXOPT", ACTIVE_SET, "GPL-3.0", reports=()),
     "GLPK_MI": SolverNotes(f"{EXTRA}; it comes with CVXOPT", BRANCHING, "GPL-3.0", reports=()),
-    "ECOS": SolverNotes("pip install ecos", INTERIOR, "GPL-3.0", "ecos", _tight("abstol", "reltol", "feastol")),
-    "PIQP": SolverNotes("pip install piqp", INTERIOR, "BSD-2-Clause", "piqp", _tight("eps_abs", "eps_rel")),
-    "PROXQP": SolverNotes(
-        "pip install proxsuite", FIRST_ORDER, "BSD-2-Clause", "proxsuite", _tight("eps_abs", "eps_rel")
+    "ECOS": SolverNotes(
+        "pip install ecos", INTERIOR, "GPL-3.0", "ecos", interior("abstol", "reltol", "feastol", floor=LEAST)
     ),
-    "QOCO": SolverNotes("pip install qoco", INTERIOR, "BSD-3-Clause", "qoco", _tight("abstol", "reltol")),
+    "PIQP": SolverNotes(
+        "pip install piqp", INTERIOR, "BSD-2-Clause", "piqp", interior("eps_abs", "eps_rel", floor=LEAST)
+    ),
+    "PROXQP": SolverNotes(
+        "pip install proxsuite", FIRST_ORDER, "BSD-2-Clause", "proxsuite", interior("eps_abs", "eps_rel", floor=LEAST)
+    ),
+    "QOCO": SolverNotes(
+        "pip install qoco", INTERIOR, "BSD-3-Clause", "qoco", interior("abstol", "reltol", floor=LEAST)
+    ),
     "GUROBI": SolverNotes(
         "pip install gurobipy; small problems need no licence",
         INTERIOR,
         "commercial",
         "gurobipy",
-        _tight("BarConvTol", "BarQCPConvTol", "FeasibilityTol", "OptimalityTol", least=1e-9),
+        interior("BarConvTol", "BarQCPConvTol", "FeasibilityTol", "OptimalityTol", floor=LEAST),
         lambda count: {"Threads": count},
     ),
     # These solved the small problems of the table; they add nothing that the extra does not have.
-    "QPALM": SolverNotes("pip install qpalm", FIRST_ORDER, "LGPL-3.0", "qpalm", _tight("eps_abs", "eps_rel")),
-    "DAQP": SolverNotes("pip install daqp", ACTIVE_SET, "MIT", "daqp", _tight("primal_tol", "dual_tol")),
+    "QPALM": SolverNotes(
+        "pip install qpalm", FIRST_ORDER, "LGPL-3.0", "qpalm", interior("eps_abs", "eps_rel", floor=LEAST)
+    ),
+    "DAQP": SolverNotes("pip install daqp", ACTIVE_SET, "MIT", "daqp", interior("primal_tol", "dual_tol", floor=LEAST)),
     "DIFFCP": SolverNotes(
         "pip install diffcp; it calls SCS",
         FIRST_ORDER,
         "Apache-2.0",
         "diffcp",
-        lambda a: {"eps_abs": a / 1000, "eps_rel": a / 1000, "max_iters": 100_000},
+        first_order("eps_abs", "eps_rel", max_iters=100_000),
         limits="low accuracy",
     ),
     # These have not been tried: most need a licence, a graphics card or Julia. Their notes come from
@@ -226,7 +220,7 @@ SOLVERS: dict[str, SolverNotes] = {
         INTERIOR,
         "commercial",
         "knitro",
-        _tight("feastol", "opttol"),
+        interior("feastol", "opttol", floor=LEAST),
         lambda count: {"threads": count},
         get_licence="set ARTELYS_LICENSE to the file or its folder",
     ),
@@ -246,7 +240,7 @@ SOLVERS: dict[str, SolverNotes] = {
     ),
     "NAG": SolverNotes("pip install naginterfaces from NAG, and a licence", INTERIOR, "commercial", "naginterfaces"),
     "SCIP": SolverNotes("pip install pyscipopt", BRANCHING, "Apache-2.0", "pyscipopt"),
-    "ECOS_BB": SolverNotes("pip install ecos", BRANCHING, "GPL-3.0", "ecos", _tight("abstol", "reltol")),
+    "ECOS_BB": SolverNotes("pip install ecos", BRANCHING, "GPL-3.0", "ecos", interior("abstol", "reltol", floor=LEAST)),
     "CBC": SolverNotes("pip install cylp, which needs CBC itself", BRANCHING, "EPL-2.0", "cylp"),
     "GLOP": SolverNotes("pip install ortools", ACTIVE_SET, "Apache-2.0", "ortools"),
     "PDLP": SolverNotes("pip install ortools", FIRST_ORDER, "Apache-2.0", "ortools"),
@@ -258,7 +252,7 @@ SOLVERS: dict[str, SolverNotes] = {
         "Julia, and COSMO's own interface for Python (the package cosmopy on PyPI is another one, about astronomy)",
         FIRST_ORDER,
         "Apache-2.0",
-        tolerances=lambda a: {"eps_abs": a / 1000, "eps_rel": a / 1000, "max_iter": 100_000},
+        tolerances=first_order("eps_abs", "eps_rel", max_iter=100_000),
     ),
 }
 
@@ -354,6 +348,7 @@ def require_solver(name: str) -> str:
     as_instance(name, str, "solver", "the name of a solver")
     key = name.upper()
     if key in cp.installed_solvers():
+        require_licence(key)
         return key
     if key in COMMAND_LINE and COMMAND_LINE[key].path:
         return key
@@ -394,12 +389,33 @@ def solver_options(
     if notes is not None and threads is not None and notes.threads is not None:
         parts.insert(0, notes.threads(threads))
     if notes is not None and accuracy is not None and notes.tolerances is not None:
-        parts.insert(0, notes.tolerances(accuracy))
+        parts.insert(0, notes.tolerances.options(accuracy))
     for part in parts:
         for name, value in part.items():
             inner = options.get(name)
             options[name] = {**inner, **value} if isinstance(inner, dict) and isinstance(value, Mapping) else value
     return options
+
+
+def tolerances_asked(solver: str | None, options: Mapping[str, Any]) -> dict[str, float]:
+    """Return the tolerances that a solver was asked for, by the names of its options; none if it keeps its own."""
+    notes = SOLVERS.get(solver or "")
+    return {} if notes is None or notes.tolerances is None else notes.tolerances.asked(options)
+
+
+def words_on_floor(solver: str, accuracy: float | None) -> str:
+    """Return what to say where an accuracy asks for more than a solver's tolerances can; empty if it does not."""
+    notes = SOLVERS.get(solver)
+    if accuracy is None or notes is None:
+        return ""
+    if notes.tolerances is None:
+        return f"accuracy={accuracy:g} does not change the tolerances of {solver}, which keeps its own"
+    if accuracy >= notes.tolerances.finest:
+        return ""
+    return (
+        f"accuracy={accuracy:g} is asked for, but its tolerances stay at {notes.tolerances.floor:g}, as for "
+        f"accuracy={notes.tolerances.finest:g}: with smaller ones {solver} gives up or gets no nearer"
+    )
 
 
 def choose_solver(program: Program) -> tuple[str, str]:

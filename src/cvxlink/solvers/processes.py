@@ -16,6 +16,11 @@ from time import monotonic, sleep
 
 from ..errors import CvxlinkError
 
+try:
+    import resource
+except ImportError:  # Windows does not count what a process has used
+    resource = None  # type: ignore[assignment]
+
 # What Linux calls these requests (linux/prctl.h).
 SET_PARENT_DEATH_SIGNAL, SET_CHILD_SUBREAPER = 1, 36
 # Processes that are killed are gone within microseconds; this only guards against one that the system cannot end.
@@ -64,6 +69,13 @@ class CappedOutput:
         """The last line that is not empty."""
         *_, last = ["", *self.text.strip().splitlines()]
         return last.strip()
+
+
+def own_peak_in_megabytes() -> float | None:
+    """Return the most memory that this process has used since it began; None where the system does not say."""
+    if resource is None:
+        return None
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1e3 if sys.platform == "linux" else 1e6)
 
 
 def end_with_parent() -> None:

@@ -13,6 +13,7 @@ import numpy as np
 from ..numerics.threads import threads_in_use
 from ..programs.status import DEFAULT_ACCURACY, Status
 from .isolation import Ended, Limits
+from .processes import own_peak_in_megabytes
 
 
 def interior_tolerance(accuracy: float | None) -> float:
@@ -102,7 +103,7 @@ class Resources:
     isolated : bool
         Whether it ran in its own process.
     megabytes : float or None
-        The peak memory of that process.
+        The peak memory of the process it ran in; in this process that is the most it has used since it began.
     stopped_by : str or None
         What ended that process: "time" or "memory" at a limit, "crash", or None if it ended by itself.
     """
@@ -269,4 +270,5 @@ def without_answer(ended: Ended) -> Attempt:
 
 def resources_of(ended: Ended, limits: Limits, isolated: bool) -> Resources:
     """Return what the work ran on."""
-    return Resources(limits.threads or threads_in_use(), isolated, ended.megabytes, ended.stopped_by)
+    megabytes = ended.megabytes if isolated else own_peak_in_megabytes()
+    return Resources(limits.threads or threads_in_use(), isolated, megabytes, ended.stopped_by)

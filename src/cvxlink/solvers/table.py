@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
-from importlib.metadata import PackageNotFoundError, version
 
 import cvxpy as cp
 import numpy as np
@@ -28,14 +28,17 @@ from .catalogue import (
     known_solvers,
     solver_options,
 )
-from .executables import COMMAND_LINE
 from .isolation import Limits, run_isolated
+from .licences import known_refusal, remember_refusal
 from .through_cvxpy import call_cvxpy, interpreted
+from .versions import version_of
 
 N = 10
 SMOKE_SECONDS = 60.0
 # The allowed difference between a value and the optimum.
 SMOKE_TOLERANCE = 1e-4
+# Solvers that were asked whether they have a licence.
+_ASKED: set[str] = set()
 
 
 def _equal_steps() -> tuple[Declaration, float]:
@@ -97,6 +100,8 @@ class SolverInfo:
         Whether it can start from an earlier answer.
     tolerances : bool
         Whether ``accuracy`` is translated into its options; otherwise it keeps its own tolerances.
+    finest : float or None
+        The accuracy below which its tolerances do not get smaller, because it gives up or gets no nearer.
     works : dict
         For each kind of program it accepts, whether it solved a small test program correctly just now: "yes", or what
         went wrong. Empty if it is not installed or was not tested.
@@ -114,6 +119,7 @@ class SolverInfo:
     reports: tuple[str, ...]
     warm_start: bool
     tolerances: bool
+    finest: float | None = None
     works: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -170,7 +176,7 @@ def _info(name: str, installed: bool, works: dict[str, str]) -> SolverInfo:
     return SolverInfo(
         name,
         installed,
-        _version(name, notes.package) if installed else "",
+        version_of(name) if installed else "",
         notes.kind,
         notes.licence,
         notes.get,
@@ -180,17 +186,31 @@ def _info(name: str, installed: bool, works: dict[str, str]) -> SolverInfo:
         notes.reports,
         notes.warm_start,
         notes.tolerances is not None,
+        notes.tolerances.finest if notes.tolerances is not None else None,
         works,
     )
 
 
-def _version(name: str, package: str) -> str:
-    if name in COMMAND_LINE:
-        return run_isolated(COMMAND_LINE[name].version, (), Limits(SMOKE_SECONDS), name).answer or ""
-    try:
-        return version(package or name.lower())
-    except PackageNotFoundError:
-        return ""
+def licence_refusal(name: str) -> str | None:
+    """Return why a solver cannot be used for want of a licence, or None; found out once, in a process of its own.
+
+    A study asks this before its cells run. Solvers that are free, or not installed, are not asked.
+    """
+    notes = SOLVERS.get(name)
+    if notes is None or notes.licence != "commercial" or name not in installed_solvers():
+        return None
+    if name not in _ASKED:
+        _ASKED.add(name)
+        ended = run_isolated(_refusal, (name,), Limits(SMOKE_SECONDS, threads=1), name)
+        if ended.answer:
+            remember_refusal(name, ended.answer)
+    return known_refusal(name)
+
+
+def _refusal(name: str) -> str | None:
+    with suppress(SolverUnavailable):
+        interpreted(call_cvxpy(_shares()[0], name, {}, verbose=False), name)
+    return known_refusal(name)
 
 
 def try_out(name: str) -> dict[str, str]:

@@ -21,6 +21,7 @@ from ..reductions.cones import is_panic
 from .catalogue import SOLVERS, SolverNotes, capable_solvers, takes_squares
 from .executables import COMMAND_LINE, ProgramRefused
 from .isolation import Ended, Limits, run_isolated
+from .licences import remember_refusal
 from .route import Attempt, resources_of, without_answer
 from .worker import is_task
 
@@ -198,9 +199,9 @@ def _raise_if_unavailable(raw: RawResult, solver: str) -> None:
     lowered = message.lower()
     if "license" in lowered or "licence" in lowered:
         how = SOLVERS[solver].get_licence if solver in SOLVERS else SolverNotes.get_licence
-        raise SolverUnavailable(
-            f"{solver} is installed but has no valid licence ({message}); {how}", needs_licence=True
-        )
+        words = f"{solver} is installed but has no valid licence ({message}); {how}"
+        remember_refusal(solver, words)
+        raise SolverUnavailable(words, needs_licence=True)
     # Nothing but CVXPY's words says that a solver does not support a cone or the like.
     unsupported = raw.failure_module.startswith("cvxpy") and any(
         words in lowered for words in ("could not be reduced", "not supported", "cannot solve")

@@ -81,6 +81,8 @@ def _optimum(cell: Cell) -> dict[str, Any]:
     if cell.instance.library is None:
         return {}
     reference = instances.load(cell.instance.library).reference
+    if reference.verdict is not None:
+        return {}
     return {"reference": {"value": reference.value, "tolerance": reference.tolerance}}
 
 
@@ -106,7 +108,7 @@ def _described(solution: Solution) -> dict[str, Any]:
         "iterations": solution.iterations,
         "by": by,
         "solver_options": {name: str(value) for name, value in solution.options.items()},
-        "tolerances": {name: _number(value) for name, value in (getattr(solution, "tolerances", None) or {}).items()},
+        "tolerances": {name: _number(value) for name, value in solution.tolerances.items()},
         "plan": str(solution.plan)[:LONGEST_WORDS],
     }
 

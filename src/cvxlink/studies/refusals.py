@@ -8,12 +8,10 @@ from typing import Any
 
 from ..errors import SolverUnavailable
 from ..numerics.arguments import as_instance
-from ..solvers.catalogue import SOLVERS, require_solver
-from ..solvers.table import try_out
+from ..solvers.catalogue import require_solver
+from ..solvers.table import licence_refusal
 from .description import Study
 
-COMMERCIAL = "commercial"
-NO_LICENCE = "no licence"
 _lock = Lock()
 
 
@@ -36,12 +34,6 @@ def _refusal(solver: str) -> dict[str, Any]:
     try:
         name = require_solver(solver)
     except SolverUnavailable as error:
-        return {"refused": "solver", "reason": str(error), "seconds": 0.0}
-    notes = SOLVERS.get(name)
-    if notes is None or notes.licence != COMMERCIAL:
-        return {}
-    verdicts = set(try_out(name).values())
-    if verdicts != {NO_LICENCE}:
-        return {}
-    reason = f"{name} is installed but has no valid licence; {notes.get_licence}"
-    return {"refused": "licence", "reason": reason, "seconds": 0.0}
+        return {"refused": "licence" if error.needs_licence else "solver", "reason": str(error), "seconds": 0.0}
+    reason = licence_refusal(name)
+    return {} if reason is None else {"refused": "licence", "reason": reason, "seconds": 0.0}

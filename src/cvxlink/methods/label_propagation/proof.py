@@ -43,6 +43,7 @@ def certify_harmonic(program: Harmonic, point: Mapping[str, np.ndarray], duals: 
                 residual
             )
         },
+        cost_scale=_cost_scale(program),
         distance=distance,
         norm=max(float(np.linalg.norm(kept)), 1e-300),
         rounding=max((exact - value).magnitude, upper.radius, lower.radius if known else 0.0),
@@ -79,6 +80,12 @@ def _certify_by_elimination(program: Harmonic, point: Mapping[str, np.ndarray], 
         lower_bound=optimum * (1 - rounding),
         upper_bound=optimum * (1 + rounding),
         basis="the optimum from the weights themselves, by elimination without subtraction",
+        cost_scale=_cost_scale(program),
         distance=float(np.linalg.norm(f - solution)) + uncertain,
         norm=max(float(np.linalg.norm(solution)), 1e-300),
     )
+
+
+def _cost_scale(program: Harmonic) -> float:
+    """Return the largest cost, at most 1, so that no answer passes just because all weights are tiny."""
+    return min(1.0, float(abs(program.L).max()) or 1.0)

@@ -1,0 +1,45 @@
+"""The versions that a result depends on."""
+
+from __future__ import annotations
+
+import os
+import platform
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+
+from .catalogue import SOLVERS
+from .executables import COMMAND_LINE
+
+PACKAGES = ("cvxlink", "cvxpy", "numpy", "scipy")
+
+
+def version_of(solver: str) -> str:
+    """Return the version of a solver; an executable is asked for it. Empty if it does not say."""
+    if solver in COMMAND_LINE:
+        path = COMMAND_LINE[solver].path
+        return "" if path is None else _said(solver, path, os.stat(path).st_mtime_ns)
+    package = SOLVERS[solver].package if solver in SOLVERS else ""
+    return _installed(package or solver.lower())
+
+
+def versions_with(solver: str | None) -> dict[str, str]:
+    """Return the versions of Python, of the packages that every solve uses, and of a solver."""
+    found = {"python": platform.python_version()} | {package: _installed(package) for package in PACKAGES}
+    return found if solver is None else found | {solver: version_of(solver)}
+
+
+@cache
+def _said(solver: str, path: str, changed: int) -> str:
+    """Return the version that an executable prints; it is asked again once it has changed."""
+    try:
+        return COMMAND_LINE[solver].version()
+    except OSError:  # it is no program
+        return ""
+
+
+@cache
+def _installed(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:  # run from sources, or reached without a package of that name
+        return ""
