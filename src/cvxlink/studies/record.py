@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
+# Whole numbers beyond become no float.
+LARGEST = 10**300
 NAMES = ("instance", "configuration")
 NUMBERS = (
     *("accuracy", "repeat", "time_limit", "value", "bound", "gap", "violation", "proven_to"),
@@ -26,6 +27,9 @@ def is_result(record: Any) -> bool:
         all(_is_number(record.get(name)) for name in NUMBERS)
         and all(isinstance(record.get(name), str | None) for name in WORDS)
         and all(isinstance(record.get(name), Mapping | None) for name in TABLES)
+        and isinstance(record.get("verdict_is_proven"), bool | None)
+        and isinstance(record.get("outside"), bool | None)
+        and isinstance(record.get("dimacs"), list | None)
         and all(map(_is_number, (record.get("reference") or {}).values()))
         and all(map(_is_number, (record.get("scores") or record.get("numbers") or {}).values()))
     )
@@ -35,4 +39,6 @@ def is_result(record: Any) -> bool:
 def _is_number(value: Any) -> bool:
     if value is None:
         return True
-    return isinstance(value, int | float) and not isinstance(value, bool) and not math.isnan(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return abs(value) <= LARGEST
+    return isinstance(value, float) and value == value

@@ -35,7 +35,7 @@ def records(study: Study, folder: str | Path) -> tuple[dict[str, Any], ...]:
     known = {record["key"]: record for record in Store(where).records()}
     found = tuple(known[cell.key] for cell in cells if cell.key in known)
     if not found:
-        words = f"there are no results of this study in {where}; `cvxlink study run` computes them"
+        words = f"there are no results of this study in {shown(str(where))}; `cvxlink study run` computes them"
         raise InvalidInput(words, "folder")
     return found
 
@@ -69,7 +69,7 @@ def summary(study: Study, records: Sequence[Record], score: str = "ari") -> str:
     return in_words(study, found, as_text(score, "score"))
 
 
-def save_page(path: str | Path, study: Study, records: Sequence[Record], folder: str | Path | None = None) -> Path:
+def save_page(path: str | Path, study: Study, records: Sequence[Record]) -> Path:
     """Write what a study found as one HTML file that needs no network.
 
     Parameters
@@ -79,12 +79,9 @@ def save_page(path: str | Path, study: Study, records: Sequence[Record], folder:
     study : Study
     records : list of dict
         As :func:`run` returns them.
-    folder : path, optional
-        Where they are kept, with what is known of the machines that computed them.
     """
     path, study, found = as_path(path), as_instance(study, Study, "study", "a Study"), _as_results(records)
-    environments = {} if folder is None else Store(folder).environments()
-    write_page(path, study, found, environments)
+    write_page(path, study, found)
     return path
 
 

@@ -10,13 +10,17 @@ from typing import Any
 
 from joblib import Parallel, delayed
 
-from ..errors import CvxlinkError
+from ..errors import CvxlinkError, InvalidInput
+from ..numerics.arguments import as_instance, shown
 from ..numerics.checks import as_count
 from .cells import Cell, cells_of, place_of, require_usable
 from .description import Study
 from .judging import Outcome, outcome
 from .recording import computed
 from .store import Store
+
+# Each job waits in a thread of its own.
+MOST_JOBS = 512
 
 
 class StudyFailed(CvxlinkError):
@@ -88,8 +92,11 @@ def run(
     Each result is on the disk before the next one counts, so a run can be ended in any way at any time; the same call
     goes on from there. Each cell runs in its own process, with the limits of the study.
     """
-    jobs = as_count(jobs, "jobs")
-    require_usable(study)
+    jobs = as_count(jobs, "jobs", 1, MOST_JOBS)
+    for name, function in (("only", only), ("tell", tell)):
+        if function is not None and not callable(function):
+            raise InvalidInput.about(name, f"must be a function, or None, not {shown(function)}")
+    require_usable(as_instance(study, Study, "study", "a Study"))
     cells, store = [cell for cell in cells_of(study) if only is None or only(cell)], Store(folder)
     with store.writer() as writer:
         known = {record["key"]: record for record in store.records()}

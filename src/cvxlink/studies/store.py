@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import CvxlinkError, InvalidInput
+from ..numerics.arguments import as_path
 
 RESULTS, DAMAGED, LOCK = "results.jsonl", "damaged.jsonl", ".lock"
 
@@ -28,7 +29,7 @@ class Store:
     """The results of a study in a folder."""
 
     def __init__(self, folder: str | Path) -> None:
-        self.folder = Path(folder)
+        self.folder = as_path(folder, "folder")
         self.path = self.folder / RESULTS
 
     def records(self) -> tuple[dict[str, Any], ...]:
