@@ -50,6 +50,7 @@ _HOMES = {
     "read_program": "engine.linear_problem",
     "sample_labels": "data.partial_labels",
     "stationarity": "numerics.stationarity",
+    "stationary_labelings": "numerics.stationarity",
     "wrap": "engine.wrapped",
     **dict.fromkeys(
         (

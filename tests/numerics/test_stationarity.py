@@ -8,6 +8,7 @@ import scipy.linalg
 
 import cvxlink as cl
 from helpers.cuts import cut_instance, paper
+from helpers.graphs import random_graph
 
 
 def propagated(graph: cl.Graph, labels: np.ndarray) -> np.ndarray:
@@ -137,3 +138,45 @@ def test_the_kernel_of_labels_is_positive_and_shows_its_width():
         cl.CSCGFHF(graph, labels, sigma=0)
     with pytest.raises(cl.InvalidInput, match="connected graph"):
         cl.CSCGFHF(cl.Graph.from_affinity(np.kron(np.eye(2), np.ones((2, 2)))), [0, -1, 1, -1])
+
+
+# ---------------------------------------------------------------------- all stationary labelings
+
+
+def test_stationary_labelings_of_llgc_are_the_eigenvectors_of_the_affinity():
+    # Claim 2: (I − αS)f = λf for every α.
+    graph = random_graph(9, np.random.default_rng(3))
+    S = graph.S.toarray()
+    for alpha in (0.3, 0.9):
+        rates, F = cl.stationary_labelings(alpha * graph.S, np.eye(9))
+        np.testing.assert_allclose(np.sort(rates), np.sort(1 - alpha * np.linalg.eigvalsh(S)), atol=1e-9)
+        np.testing.assert_allclose(S @ F, F * ((1 - rates) / alpha), atol=1e-8)
+        np.testing.assert_allclose(np.linalg.norm(F, axis=0), 1)
+
+
+def test_every_stationary_labeling_comes_back_from_propagation():
+    # (I − P_GG)⁻¹ P_GH f = f/λ for matrices that are not symmetric, as transition matrices are.
+    rng = np.random.default_rng(0)
+    P, Q = rng.random((7, 7)), rng.random((7, 7))
+    P, Q = 0.8 * P / P.sum(axis=1, keepdims=True), Q / Q.sum(axis=1, keepdims=True)
+    rates, F = cl.stationary_labelings(P, Q)
+    back = np.linalg.solve(np.eye(7) - P, Q @ F)
+    np.testing.assert_allclose(F, rates * back, atol=1e-9)
+    real = scipy.linalg.eigvals(np.linalg.solve(np.eye(7) - P, Q))
+    assert len(rates) == (abs(real.imag) < 1e-9).sum() >= 1
+    assert (np.diff(abs(rates)) >= 0).all()
+
+
+def test_the_null_vector_is_no_stationary_labeling_and_others_are():
+    graph = random_graph(8, np.random.default_rng(5))
+    labels = [0, -1, -1, 1, -1, -1, -1, -1]
+    problem = cl.CSCGFHF(graph, labels)
+    rates, F = cl.stationary_labelings(graph.S, problem.Q)
+    assert abs(graph.trivial_cut @ (problem.Q @ F)).max() < 1e-7  # Q̄f is orthogonal to D^{1/2}1
+    best = F[:, np.argmax(np.einsum("ij,ij->j", F, problem.Q @ F))]
+    found = problem.solve().values["f"][:, 0]
+    assert abs(best @ found) == pytest.approx(1, abs=1e-6)  # algorithm 4 takes the one that satisfies Q̄ most
+    assert cl.stationarity(best, graph.S, problem.Q) < 1e-6
+    assert (rates > 0).all()
+    with pytest.raises(cl.InvalidInput, match="into"):
+        cl.stationary_labelings(np.eye(3), np.eye(4))

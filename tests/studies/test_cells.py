@@ -239,7 +239,7 @@ def test_solvers_that_nobody_can_use_here_are_refused_without_a_process(home, mo
     def no_process(*_):
         raise AssertionError("a process was started")
 
-    monkeypatch.setattr("cvxlink.studies.recording._isolated", no_process)
+    monkeypatch.setattr("cvxlink.studies.recording._ended", no_process)
     record = computed(next(cell for cell in cells_of(study) if cell.configuration.name == "gurobi"))
     assert record["refused"] == "solver" and record["reason"] == reasons["gurobi"]
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from .terminal import errors_in_one_sentence, say
+from .terminal import errors_in_one_sentence, print_json, say
 
 study = typer.Typer(help="Compare solvers or methods: a study is a TOML file.", no_args_is_help=True)
 
@@ -22,6 +22,10 @@ Jobs = Annotated[int, typer.Option(min=1, max=512, help="Cells at a time.")]
 Only = Annotated[
     list[str] | None,
     typer.Option("--only", help="Only cells with this in their name: INSTANCE, CONFIGURATION, ACCURACY."),
+]
+Scheduler = Annotated[
+    str | None,
+    typer.Option(metavar="ADDRESS", help="A Dask scheduler, tcp://host:port, whose workers compute the cells."),
 ]
 COLUMNS = [
     *("instance", "configuration", "accuracy", "repeat", "outcome", "status", "claimed", "proven_to", "value"),
@@ -35,13 +39,13 @@ def folder_of(file: Path, folder: Path | None) -> Path:
 
 
 @study.command()
-def run(file: File, folder: Folder = None, jobs: Jobs = 1, only: Only = None) -> None:
+def run(file: File, folder: Folder = None, jobs: Jobs = 1, only: Only = None, scheduler: Scheduler = None) -> None:
     """Compute the cells that are missing, and show what was found. End it in any way: it goes on from there."""
-    _run(file, folder_of(file, folder), jobs, only or [])
+    _run(file, folder_of(file, folder), jobs, only or [], scheduler)
 
 
 @study.command()
-def resume(file: File, folder: Folder = None, jobs: Jobs = 1, only: Only = None) -> None:
+def resume(file: File, folder: Folder = None, jobs: Jobs = 1, only: Only = None, scheduler: Scheduler = None) -> None:
     """Go on with a study that was begun: compute exactly what is missing."""
     from ..errors import InvalidInput
     from ..studies.store import RESULTS
@@ -50,18 +54,11 @@ def resume(file: File, folder: Folder = None, jobs: Jobs = 1, only: Only = None)
     with errors_in_one_sentence():
         if not (where / RESULTS).exists():
             raise InvalidInput(f"there is nothing to resume in {where}; `cvxlink study run {file}` begins", "folder")
-    _run(file, where, jobs, only or [])
+    _run(file, where, jobs, only or [], scheduler)
 
 
-def _run(file: Path, where: Path, jobs: int, only: list[str]) -> None:
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
+def _run(file: Path, where: Path, jobs: int, only: list[str], scheduler: str | None) -> None:
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     from ..errors import InvalidInput, visible
     from ..studies.cells import Cell, cells_of
@@ -77,28 +74,49 @@ def _run(file: Path, where: Path, jobs: int, only: list[str]) -> None:
         described = Study.read(file)
         if not any(chosen(cell) for cell in cells_of(described)):
             raise InvalidInput(f"no cell has {' or '.join(map(repr, only))} in its name", "only")
-        say(str(standing(described, where)), to_errors=True)
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-        with Progress(*columns, TimeRemainingColumn(), console=console, transient=True) as progress:
-            bar = progress.add_task("cells", total=None)
+        before = standing(described, where, chosen)
+        say(str(before) if before.remaining else f"{before}; nothing is missing", to_errors=True)
+        columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
+        with Progress(*columns, console=console, transient=True) as progress:
+            bar = progress.add_task(_so_far(before), completed=before.finished, total=before.total)
 
             def tell(now: Standing, record: dict[str, Any]) -> None:
-                words = f"{visible(record['instance'])}, {visible(record['configuration'])}"
-                failures = f", {now.failed} failed" if now.failed else ""
-                progress.update(bar, completed=now.finished, total=now.total, description=f"{words}{failures}")
+                words = f"{_so_far(now)}; {visible(record['instance'])}, {visible(record['configuration'])}"
+                progress.update(bar, completed=now.finished, description=words)
 
-            records = run_study(described, where, jobs, chosen if only else None, tell)
+            records = run_study(described, where, jobs, chosen if only else None, tell, scheduler)
         say(summary(described, records), to_errors=False)
 
 
+def _so_far(now: Any) -> str:
+    """Return what is shown beside the bar: failures, what remains, and when it is expected to end."""
+    from datetime import datetime, timedelta
+
+    words = f"{now.failed} failed, {now.remaining} remaining"
+    if now.seconds_left is None or not now.remaining:
+        return words
+    end = datetime.now() + timedelta(seconds=now.seconds_left)
+    return f"{words}, ends about {end:%H:%M}" + (f" on {end:%d %B}" if end.date() != datetime.now().date() else "")
+
+
 @study.command()
-def status(file: File, folder: Folder = None) -> None:
+def status(
+    file: File,
+    folder: Folder = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
+) -> None:
     """Say how far a study has come."""
+    from dataclasses import asdict
+
     from ..studies.description import Study
     from ..studies.running import standing
 
     with errors_in_one_sentence():
-        say(str(standing(Study.read(file), folder_of(file, folder))), to_errors=False)
+        now = standing(Study.read(file), folder_of(file, folder))
+        if as_json:
+            print_json(asdict(now) | {"remaining": now.remaining})
+        else:
+            say(str(now), to_errors=False)
 
 
 @study.command()

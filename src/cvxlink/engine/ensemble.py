@@ -9,16 +9,17 @@ solving for each, and combining the results. Here the kernels are averaged throu
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 
 from ..certificates.certificate import Certificate
 from ..data.links import Links
-from ..errors import InaccurateWarning, InvalidInput
+from ..errors import InaccurateWarning, InvalidInput, SolveFailed
 from ..numerics.checks import MOST_POINTS, MOST_REPEATS, as_count, as_generator
 from ..numerics.matrices import Congruence
 from ..numerics.threads import threads_for
@@ -26,6 +27,7 @@ from ..programs.status import Status
 from .extension import ExtendableKernel
 from .formulation import Formulation, Learnt
 from .options import Options
+from .sharing import shared_out
 
 # Draws before giving up on finding a subset that the formulation accepts.
 MOST_DRAWS = 100
@@ -74,6 +76,7 @@ def solve_resampled(
     random_state: Any,
     n_jobs: int | None,
     options: dict[str, Any],
+    scheduler: str | None = None,
 ) -> Ensemble:
     """Solve on bootstrap subsets of the links; see :meth:`LinkedGraphProblem.solve_resampled`."""
     count = as_count(n_subsets, "n_subsets", 1, MOST_REPEATS)
@@ -85,13 +88,20 @@ def solve_resampled(
         )
     if not len(problem.links):
         raise InvalidInput("there are no links to draw from")
+    if scheduler is not None and n_jobs is not None:
+        raise InvalidInput("n_jobs counts processes on this machine, and scheduler names a cluster; give one", "n_jobs")
     if n_jobs is not None and not as_count(n_jobs, "n_jobs", -MOST_REPEATS, MOST_REPEATS):
         raise InvalidInput.about("n_jobs", "must be None or a whole number other than 0")
     rng = as_generator(random_state)
     # Everything random is drawn here, so the result does not depend on how the work is shared.
     problems = [_subproblem(problem, n_links, rng) for _ in range(count)]
     jobs = None if n_jobs is None else min(int(n_jobs), count)
-    members = Parallel(n_jobs=jobs)(delayed(_member)(subproblem, options) for subproblem in problems)
+    tasks = [(subproblem, options) for subproblem in problems]
+    with closing(shared_out(_member, tasks, jobs, scheduler)) as results:
+        found = dict(results)
+    members = [found[number] for number in range(count)]
+    if any(member is None for member in members):
+        raise SolveFailed("the workers of the cluster that solved for a subset of the links died, one after the other")
     short = sum(member.status is not Status.OPTIMAL for member in members)
     if short:
         warnings.warn(f"{short} of {count} kernels are less accurate than requested", InaccurateWarning, stacklevel=3)
@@ -109,7 +119,8 @@ def _subproblem(problem: Any, n_links: int, rng: np.random.Generator) -> Any:
     raise InvalidInput(f"subsets of {n_links} links are too small; raise n_links: {refusal}", "n_links") from refusal
 
 
-def _member(problem: Any, options: dict[str, Any]) -> Member:
+def _member(task: tuple[Any, dict[str, Any]], is_unwanted: Callable[[], bool]) -> Member:
+    problem, options = task
     # One thread each, so that sums are computed in the same order whether or not members are solved in parallel.
     with warnings.catch_warnings(), threads_for(1):
         warnings.simplefilter("ignore", InaccurateWarning)  # one warning for all of them

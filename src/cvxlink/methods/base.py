@@ -65,6 +65,7 @@ class LinkedGraphProblem(LinkedProblem):
         n_links: int = 100,
         random_state: Any = None,
         n_jobs: int | None = None,
+        scheduler: str | None = None,
         **options: Any,
     ) -> Ensemble:
         """Solve for several bootstrap subsets of the links, and average the kernels: for large sets of links.
@@ -76,13 +77,15 @@ class LinkedGraphProblem(LinkedProblem):
         n_links : int
             Draws from the links, with replacement, for each subset.
         random_state : None, int or numpy generator
-            Everything random follows from it, whatever ``n_jobs`` is.
+            Everything random follows from it, whatever ``n_jobs`` or ``scheduler`` is.
         n_jobs : int, optional
             How many are solved at once, as joblib takes it: -1 for one per core. Starting them takes a second or two.
+        scheduler : str, optional
+            The address of a Dask scheduler, such as ``"tcp://host:8786"``, whose workers solve instead of this machine.
         **options
             Passed on to :meth:`solve`.
         """
-        return solve_resampled(self, n_subsets, n_links, random_state, n_jobs, options)
+        return solve_resampled(self, n_subsets, n_links, random_state, n_jobs, options, scheduler)
 
 
 @dataclass(frozen=True, eq=False)

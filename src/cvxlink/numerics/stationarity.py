@@ -15,11 +15,18 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.linalg
 import scipy.sparse as sp
 
 from ..errors import InvalidInput
 from .checks import LARGEST_COORDINATE, as_matrix, finite_array, real_array
 from .eigenpairs import norm_bound
+from .matrices import as_dense
+
+# The pencil is dense: minutes at this order.
+LARGEST_PENCIL = 5000
+# Numbers below this share of the norm are not told from zero.
+TOLD = 1e-10
 
 
 def stationarity(f: Any, within: Any, into: Any, null: np.ndarray | None = None) -> float:
@@ -66,6 +73,42 @@ def stationarity(f: Any, within: Any, into: Any, null: np.ndarray | None = None)
         a, b = a / length, b / other
         worst = max(worst, min(1.0, float(np.linalg.norm(a - b * (a @ b)))))
     return worst
+
+
+def stationary_labelings(within: Any, into: Any) -> tuple[np.ndarray, np.ndarray]:
+    r"""Return all stationary labelings, which satisfy :math:`(I - P_{GG})f = \lambda P_{GH}f` with λ ≠ 0.
+
+    Parameters
+    ----------
+    within, into : matrices, n × n
+        Propagation within the graph, P_GG, and into it, P_GH.
+
+    Returns
+    -------
+    rates, labelings : arrays
+        The real λ by increasing size, and a unit labeling for each as a column. Zero and infinity are left out, and so
+        are complex numbers, which only matrices that are not symmetric have.
+
+    References
+    ----------
+    Wang, Qian & Davidson (2012), equation (11); for their claims 1 to 3, P_GG = S with P_GH = Q̄, and αS with I.
+    """
+    shape = getattr(within, "shape", (None, None))
+    within = as_matrix(within, "within", (shape[0], shape[0]) if len(shape) == 2 else (None, None))
+    n = within.shape[0]
+    if not 1 <= n <= LARGEST_PENCIL:
+        raise InvalidInput.about("within", f"must have between 1 and {LARGEST_PENCIL} rows, not {n}")
+    within, into = _propagation(within, n, "within"), _propagation(into, n, "into")
+    left, right = np.eye(n) - as_dense(within), as_dense(into).astype(float)
+    (alpha, beta), F = scipy.linalg.eig(left, right, homogeneous_eigvals=True)
+    told = abs(alpha) > TOLD * np.linalg.norm(left, 2) if left.any() else np.zeros(n, dtype=bool)
+    told &= abs(beta) > TOLD * max(float(np.linalg.norm(right, 2)), 1e-300)
+    rates = alpha[told] / beta[told]
+    real = abs(rates.imag) <= TOLD * abs(rates)
+    rates, F = rates[real].real, F[:, told][:, real].real
+    order = np.argsort(abs(rates), kind="stable")
+    lengths = np.linalg.norm(F, axis=0)
+    return rates[order], (F / np.where(lengths > 0, lengths, 1.0))[:, order]
 
 
 def _propagation(matrix: Any, n: int, name: str) -> Any:

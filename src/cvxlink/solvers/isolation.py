@@ -9,6 +9,7 @@ import copyreg
 import os
 import pickle
 import selectors
+import signal
 import socket
 import sys
 from collections.abc import Callable
@@ -41,7 +42,9 @@ class Limits:
 class Ended:
     """How the work ended: with an answer, at a limit, or in failure; and the peak memory in megabytes.
 
-    ``limit`` and ``failure`` are words; ``stopped_by`` is "time", "memory", "crash", or None if it ended by itself.
+    ``limit`` and ``failure`` are words; ``stopped_by`` is "time", "memory", "crash", "caller", or None if it ended by
+    itself. ``was_killed`` says that somebody else killed the process or its guardian, and ``printed`` is what it
+    printed, unless that went to the terminal.
     """
 
     answer: Any = None
@@ -50,6 +53,8 @@ class Ended:
     seconds: float = 0.0
     megabytes: float | None = None
     stopped_by: str | None = None
+    was_killed: bool = False
+    printed: str = ""
 
 
 class NotSendable(InvalidProblem):
@@ -68,12 +73,14 @@ def run_isolated(
     who: str,
     prints: bool = False,
     hear: Callable[[Any], None] | None = None,
+    is_unwanted: Callable[[], bool] = lambda: False,
 ) -> Ended:
     """Call a function in a child process. Compiling counts towards the time limit, starting Python does not.
 
     Whatever happens in the child, this process goes on, and nothing of the child remains, not even processes it started
     or their files. Within such a child, the function is called directly. ``hear`` is called with what the function
-    tells by :func:`~cvxlink.solvers.worker.tell`.
+    tells by :func:`~cvxlink.solvers.worker.tell`. ``is_unwanted`` is asked several times per second; once it says so,
+    the work is stopped.
     """
     if is_task():
         with on_threads(limits.threads):
@@ -93,7 +100,8 @@ def run_isolated(
         for is_last in (False, True):
             with connected(prints) as run:
                 conversation = _Conversation(run, sent, limits, who, hear)
-                ended = conversation.held()
+                ended = conversation.held(is_unwanted)
+                ended.printed = conversation.printed.text
             if is_last or not conversation.was_cut_off:
                 return ended
     except NoWorker as error:
@@ -147,7 +155,7 @@ class _Conversation:
         self.asked = monotonic()
         self.has_begun = self.is_over = False
 
-    def held(self) -> Ended:
+    def held(self, is_unwanted: Callable[[], bool]) -> Ended:
         """Hold the conversation, and return how the work ended."""
         with selectors.DefaultSelector() as selector:
             selector.register(self.run.channel, selectors.EVENT_READ | selectors.EVENT_WRITE)
@@ -157,6 +165,10 @@ class _Conversation:
                 selector.register(self.run.printed, selectors.EVENT_READ)
             while not self.is_over:
                 left = self._left()
+                if is_unwanted():
+                    self._stop(selector)
+                    words = f"{self.who} was stopped because its answer is not wanted any more"
+                    return Ended(failure=words, seconds=monotonic() - self.asked, stopped_by="caller")
                 if left <= 0:
                     self._stop(selector)
                     return self._stopped()
@@ -275,7 +287,8 @@ class _Conversation:
         if report is None:
             self.run.remove_folder()
             words = "was ended from outside, together with the process that watched it"
-            return Ended(failure=f"the process of {who} {words}", seconds=seconds, stopped_by="crash")
+            failure = f"the process of {who} {words}"
+            return Ended(failure=failure, seconds=seconds, stopped_by="crash", was_killed=True)
         if report.stopped_at is not None:
             words = f"{who} was stopped at {report.stopped_at / 1e9:.2f} GB"
             return Ended(limit=words, seconds=seconds, megabytes=report.megabytes, stopped_by="memory")
@@ -287,7 +300,13 @@ class _Conversation:
         if self.limits.memory is not None and "memory" in self.printed.text.lower():
             words = f"there was not enough memory: {failure}"
             return Ended(limit=words, seconds=seconds, megabytes=report.megabytes, stopped_by="memory")
-        return Ended(failure=failure, seconds=seconds, megabytes=report.megabytes, stopped_by="crash")
+        return Ended(
+            failure=failure,
+            seconds=seconds,
+            megabytes=report.megabytes,
+            stopped_by="crash",
+            was_killed=report.code is None or report.code == -signal.SIGKILL,
+        )
 
     def _answered(self, seconds: float, report: Report) -> Ended:
         assert self.answer is not None

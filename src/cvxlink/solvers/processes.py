@@ -129,16 +129,26 @@ def end_descendants(spare: Collection[int] = ()) -> None:
     """
     until = monotonic() + MOST_SECONDS_TO_END
     while monotonic() < until:
+        if (
+            not spare and not _has_children()
+        ):  # looking through all processes takes milliseconds, on a busy machine many
+            return
         among = {number: process for number, process in processes().items() if number not in spare}
         alive = [number for number in descendants(os.getpid(), among) if not among[number].has_ended]
         send_signal(alive, signal.SIGKILL)
-        if not spare:
-            with suppress(ChildProcessError):
-                while os.waitpid(-1, os.WNOHANG)[0]:
-                    pass
         if not alive:
             return
         sleep(0.001)
+
+
+def _has_children() -> bool:
+    """Wait for children that have ended, and return whether there are others; without any there are no descendants."""
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        return False
+    return True
 
 
 def send_signal(numbers: Iterable[int], which: int) -> None:

@@ -234,6 +234,7 @@ def _guard(numbers: list[int], folder: str | None) -> NoReturn:
         _remove(folder)
         with suppress(OSError):  # nobody may be there any more
             asking.sendall(pickle.dumps(ended))
+            asking.shutdown(socket.SHUT_WR)  # nobody has to wait until this process is taken down
     except BaseException:  # there is nobody to tell; a closed connection says that it failed
         end_descendants()
         _remove(folder)

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-import platform
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
@@ -20,6 +18,7 @@ from ..errors import InvalidInput
 from ..methods.called import is_own
 from ..methods.table import Method, formulation_of, own_methods, require_options
 from ..numerics.arguments import as_instance, shown
+from ..numerics.versions import package_versions
 from ..solvers.table import solvers
 from .description import Study
 from .instance import Instance, expanded
@@ -27,7 +26,6 @@ from .parts import Configuration, given_in
 from .sources import hash_of_source, options_wanted, require_importable
 from .wording import WrongPart, meant
 
-PACKAGES = ("cvxlink", "cvxpy", "numpy", "scipy", "scikit-learn")
 AUTO = "auto"
 
 
@@ -77,6 +75,11 @@ class Cell:
     def found_here(self) -> Cell:
         """Return the cell as this machine has it: another identity means that its files or its code are others here."""
         return replace(self, content=(self.instance.content(), _content(self.configuration, self.folder)))
+
+    def require_importable(self) -> None:
+        """Raise if code of one's own that the cell names cannot be imported here."""
+        for key, name in _own_code(self):
+            _require_importable_once(key, name, self.folder)
 
     @property
     def place(self) -> tuple[str, str, float, int]:
@@ -132,6 +135,18 @@ def _asked(part: Instance | Configuration) -> dict[str, Any]:
 def _content(configuration: Configuration, folder: str) -> str:
     """Return a hash of the code that a configuration names."""
     return " ".join(hash_of_source(name, folder, key) for key, name in _code(configuration))
+
+
+@cache
+def _require_importable_once(key: str, name: str, folder: str) -> None:
+    require_importable([(key, name, ())], folder)
+
+
+def _own_code(cell: Cell) -> Iterator[tuple[str, str]]:
+    """Yield all code of one's own that a cell names, with its key."""
+    if cell.instance.formulation is not None and is_own(cell.instance.formulation):
+        yield "formulation", cell.instance.formulation
+    yield from _code(cell.configuration)
 
 
 def _code(configuration: Configuration) -> Iterator[tuple[str, str]]:
@@ -220,12 +235,7 @@ def solver_versions() -> dict[str, str]:
 @cache
 def versions(solver: str | None = None) -> dict[str, str]:
     """Return the versions of Python, the packages, and a solver."""
-    found = {"python": platform.python_version()}
-    for package in PACKAGES:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:  # run from sources that are not installed
-            found[package] = "not installed"
+    found = dict(package_versions())
     if solver is not None:
         found[solver.upper()] = solver_versions().get(solver.upper(), "")
     return found

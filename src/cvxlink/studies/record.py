@@ -12,10 +12,7 @@ NUMBERS = (
     *("accuracy", "repeat", "time_limit", "value", "bound", "gap", "violation", "proven_to"),
     *("seconds", "whole_seconds", "megabytes", "iterations", "links_left_out"),
 )
-WORDS = (
-    *("key", "identity", "status", "claimed", "reason", "refused", "stopped_by", "by", "plan", "log", "started"),
-    "environment",
-)
+WORDS = (*("key", "identity", "status", "claimed", "reason", "refused", "stopped_by", "by", "plan", "log", "started"),)
 TABLES = ("scores", "numbers", "texts", "timings", "versions", "solver_options", "tolerances", "reference")
 
 
@@ -33,7 +30,7 @@ def is_result(record: Any) -> bool:
         and all(map(_is_number, (record.get("reference") or {}).values()))
         and all(map(_is_number, (record.get("scores") or record.get("numbers") or {}).values()))
     )
-    return right and record.get("accuracy") is not None
+    return right and ("scores" in record or record.get("accuracy") is not None)
 
 
 def _is_number(value: Any) -> bool:

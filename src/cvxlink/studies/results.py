@@ -24,6 +24,8 @@ Record = Mapping[str, Any]
 def records(study: Study, folder: str | Path) -> tuple[dict[str, Any], ...]:
     """Return the results of a study that are in a folder, one for each cell that is finished.
 
+    A result that was made with other versions counts until its cell is computed again.
+
     Parameters
     ----------
     study : Study
@@ -32,12 +34,16 @@ def records(study: Study, folder: str | Path) -> tuple[dict[str, Any], ...]:
     """
     where = as_path(folder, "folder")
     cells = cells_of(study)
-    known = {record["key"]: record for record in Store(where).records()}
-    found = tuple(known[cell.key] for cell in cells if cell.key in known)
-    if not found:
-        words = f"there are no results of this study in {shown(str(where))}; `cvxlink study run` computes them"
+    there = Store(where).records()
+    by_key = {record["key"]: record for record in there}
+    latest = {record.get("identity"): record for record in there}
+    found = [by_key.get(cell.key) or latest.get(cell.identity) for cell in cells]
+    usable = tuple(record for record in found if record is not None)
+    if not usable:
+        other = " (what is there was made of other files, other code or other limits)" if there else ""
+        words = f"there are no results of this study in {shown(str(where))}{other}; `cvxlink study run` computes them"
         raise InvalidInput(words, "folder")
-    return found
+    return usable
 
 
 def outcome(record: Record, accuracy: float | None = None) -> Outcome:
@@ -69,7 +75,7 @@ def summary(study: Study, records: Sequence[Record], score: str = "ari") -> str:
     return in_words(study, found, as_text(score, "score"))
 
 
-def save_page(path: str | Path, study: Study, records: Sequence[Record]) -> Path:
+def save_page(path: str | Path, study: Study, records: Sequence[Record], folder: str | Path | None = None) -> Path:
     """Write what a study found as one HTML file that needs no network.
 
     Parameters
@@ -79,9 +85,11 @@ def save_page(path: str | Path, study: Study, records: Sequence[Record]) -> Path
     study : Study
     records : list of dict
         As :func:`run` returns them.
+    folder : path, optional
+        Where they are kept, which also knows the machines that computed them.
     """
     path, study, found = as_path(path), as_instance(study, Study, "study", "a Study"), _as_results(records)
-    write_page(path, study, found)
+    write_page(path, study, found, {} if folder is None else Store(folder).environments())
     return path
 
 
@@ -90,6 +98,6 @@ def _as_results(values: Any) -> list[Record]:
 
 
 def _as_result(value: Any, name: str) -> Record:
-    if not is_result(as_mapping(value, name, "what a cell came to")):
+    if not is_result(as_mapping(value, name, "what a cell came to")) or value.get("accuracy") is None:
         raise InvalidInput.about(name, f"must be as run() returns them, not {shown(value)}")
     return value

@@ -208,6 +208,34 @@ def test_a_cut_that_leans_to_one_side_altogether_is_told():
     assert sorted(set(solution.cluster(method="kmeans", random_state=0))) == [0, 1]
 
 
+# ---------------------------------------------------------------------- the diagonal of Q, and claim 1
+
+
+def test_labels_of_two_classes_make_a_semidefinite_matrix_with_ones_on_the_diagonal():
+    graph, y, _ = cut_instance(12, seed=2)
+    labels = np.where(np.arange(12) < 6, y, -1)
+    links = cl.Links.from_labels(labels)
+    signs = np.where(labels == -1, 0, 2 * labels - 1)
+    with_ones = cl.CSC(graph, links, scaled=False, diagonal=1.0)
+    np.testing.assert_array_equal(with_ones.Q.toarray(), np.outer(signs, signs))  # yyᵀ
+    without = cl.CSC(graph, links, scaled=False)
+    assert np.linalg.eigvalsh(without.Q.toarray())[0] == pytest.approx(-1)
+    assert with_ones.solve().value != pytest.approx(without.solve().value, abs=1e-3)  # it changes the result
+    with pytest.raises(cl.InvalidInput, match="diagonal is for Links"):
+        cl.CSC(graph, links.matrix, diagonal=1.0)
+
+
+def test_claim_1_the_procedure_takes_the_cheapest_stationary_labeling():
+    graph, y, _ = cut_instance(12, seed=2)
+    Q = cl.label_kernel(np.where(np.arange(12) < 6, 2.0 * y - 1, 0.0))  # non-negative and definite, with ones
+    problem = cl.CSC(graph, Q, beta=0.0, orthogonal=False)
+    rates, F = cl.stationary_labelings(graph.S, problem.Q)
+    found = paper(problem)
+    costs = np.einsum("ij,ij->j", F, graph.laplacian() @ F)
+    assert found.value == pytest.approx(costs[rates > 0].min(), abs=1e-9)
+    assert found.stationarity() < 1e-7
+
+
 # ---------------------------------------------------------------------- certificates
 
 

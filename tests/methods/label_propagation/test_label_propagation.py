@@ -11,6 +11,7 @@ import pytest
 from sklearn.semi_supervised import LabelPropagation, LabelSpreading
 
 import cvxlink as cl
+from cvxlink.methods.shared import spreading
 from helpers.graphs import path_graph, random_points
 
 
@@ -353,3 +354,49 @@ def test_walks_are_counted():
     np.testing.assert_allclose(x, k * (2 * m - k), rtol=1e-12)
     np.testing.assert_allclose(below, [2, 2, 2, 2, 2, 1], rtol=1e-12)
     assert (below <= [2, 2, 2, 2, 2, 1]).all()
+
+
+# ---------------------------------------------------------------------- the iterations of the paper
+
+
+@pytest.mark.parametrize("normalized", [False, True])
+def test_equation_1_converges_to_the_harmonic_labels(instance, normalized):
+    graph, _, labels = instance
+    problem = cl.GFHF(graph, labels, normalized=normalized)
+    exact, found = problem.solve().scores, problem.solve(route="spreading", accuracy=1e-6)
+    assert found.status is cl.Status.OPTIMAL and len(found.history) == found.iterations > 3
+    np.testing.assert_allclose(found.scores, exact, atol=1e-6)
+    S = graph.S.toarray()
+    P = S if normalized else graph.W.toarray() / graph.degrees[:, None]
+    f, unknown = np.where(labels[:, None] >= 0, problem.Y, 0.0), labels == -1
+    for bound in found.history:
+        f[unknown] = (P @ f)[unknown]  # labels are kept
+        assert np.linalg.norm(f - exact) <= bound * (1 + 1e-9) + 1e-12
+    np.testing.assert_allclose(found.scores, f, atol=1e-12)
+    multipliers = problem.solve().duals["labels"]
+    np.testing.assert_allclose(found.duals["labels"], multipliers, atol=1e-4 * abs(multipliers).max())
+
+
+def test_equation_4_converges_to_equation_5(instance):
+    graph, _, labels = instance
+    problem = cl.LLGC(graph, labels, alpha=0.8)
+    exact, found = problem.solve().scores, problem.solve(route="spreading")
+    assert found.status is cl.Status.OPTIMAL and len(found.history) == found.iterations > 10
+    f, S = problem.Y, graph.S
+    for bound in found.history:
+        f = 0.8 * (S @ f) + 0.2 * problem.Y
+        assert np.linalg.norm(f - exact) <= bound * (1 + 1e-9) + 1e-12
+    np.testing.assert_allclose(found.scores, f, atol=1e-12)
+    assert max(a / b for a, b in zip(found.history[1:], found.history[:-1], strict=True)) <= 0.8 + 1e-9
+
+
+def test_the_iterations_are_only_taken_on_request_and_can_be_stopped(instance, monkeypatch):
+    graph, _, labels = instance
+    for problem in (cl.GFHF(graph, labels), cl.LLGC(graph, labels)):
+        assert "spreading" in problem.routes and problem.explain().route.name != "spreading"
+    monkeypatch.setattr(spreading, "MOST_ITERATIONS", 50)
+    problem = cl.GFHF(path_graph(100), [0, *[-1] * 98, 1])
+    stopped = problem.solve(route="spreading", strict=False)
+    off = np.linalg.norm(stopped.scores - problem.solve().scores)
+    assert stopped.status is not cl.Status.OPTIMAL and len(stopped.history) == 50
+    assert 0.1 < off <= stopped.certificate.distance and off <= stopped.history[-1] * (1 + 1e-9)

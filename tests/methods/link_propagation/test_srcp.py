@@ -162,9 +162,9 @@ def test_bounds_hold_where_rounding_is_all_there_is(mu, normalized):
 
 
 def test_spreading_with_hardly_any_mu_says_that_it_is_not_there_yet(monkeypatch):
-    from cvxlink.methods.link_propagation import routes as lyapunov
+    from cvxlink.methods.shared import spreading
 
-    monkeypatch.setattr(lyapunov, "MOST_ITERATIONS", 200)
+    monkeypatch.setattr(spreading, "MOST_ITERATIONS", 200)
     problem = cl.SRCP(path_graph(3), cl.Links(3, must=[(0, 1)]), mu=1e-14)
     assert problem.solve(route="spreading", strict=False).status is not cl.Status.OPTIMAL
 
@@ -275,7 +275,7 @@ def test_weights_above_one_are_refused_where_they_matter():
 
 def test_it_yields_an_affinity_and_no_kernel():
     solution = instance().solve()
-    for what in ("kernel", "factor", "embedding", "rank"):
+    for what in ("kernel", "factor", "rank"):
         with pytest.raises(cl.CvxlinkError, match="affinity and no kernel"):
             getattr(solution, what)
     with pytest.raises(cl.CvxlinkError, match="cannot be clustered by .kernel-kmeans"):

@@ -9,6 +9,7 @@ from typing import Any
 
 import cvxpy as cp
 import numpy as np
+import scipy.sparse as sp
 
 from ... import terms
 from ...data.constraint_matrices import as_constraint_matrix, scaled_by
@@ -71,6 +72,10 @@ class CSC(Problem):
         Davidson (2010), who ask only that f is not D^{1/2}1 itself. Then there is a cheapest cut of two clusters only
         if D^{1/2}1 does not satisfy the constraint: where it does, cuts near it cost as little as one likes, and only
         the papers' procedure gives an answer. For more clusters than two, D^{1/2}1 may be in the span of the columns.
+    diagonal : float
+        What Q has on the diagonal at linked points; other matrices bring their own. With 1, links from labels of two
+        classes make Q positive semidefinite, the condition of claim 1 of Wang, Qian & Davidson (2012). It rewards cuts
+        that set linked points apart from the others, whatever the links say.
 
     References
     ----------
@@ -84,6 +89,7 @@ class CSC(Problem):
     fraction: float | None = None
     scaled: bool = True
     orthogonal: bool = True
+    diagonal: float = 0.0
 
     about = About(
         "wang2010",
@@ -162,6 +168,8 @@ class CSC(Problem):
         for name in ("scaled", "orthogonal"):
             as_flag(getattr(self, name), name)
         as_count(self.n_clusters, "n_clusters", 2, max(2, self.graph.n - 1))
+        if as_number(self.diagonal, "diagonal") and not isinstance(self.links, Links):
+            raise InvalidInput.about("diagonal", "is for Links; give a matrix the diagonal that it should have")
         if not isinstance(self.links, Links):
             matrix = as_constraint_matrix(self.links, self.graph.n)
             object.__setattr__(self, "links", matrix)
@@ -192,6 +200,8 @@ class CSC(Problem):
     def Q(self) -> Any:
         """The constraint matrix Q̄, scaled unless that is off."""
         Q = self.links.matrix if isinstance(self.links, Links) else self.links
+        if self.diagonal:
+            Q = sp.csr_array(Q + sp.diags_array(self.diagonal * np.isin(np.arange(self.graph.n), self.links.linked)))
         return scaled_by(Q, self.graph.degrees) if self.scaled else Q
 
     @cached_property

@@ -16,7 +16,7 @@ from ..base import LabelledProblem
 from ..shared.solvable import AlwaysSolvable
 from .harmonic import Harmonic
 from .proof import certify_harmonic
-from .routes import Extending
+from .routes import Averaging, Extending
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +80,7 @@ class GFHF(LabelledProblem):
         return SpecialProgram(
             self,
             data,
-            (Extending(),),
+            (Extending(), Averaging()),
             certify_harmonic,
             not_linear="its objective is quadratic",
             refutes=AlwaysSolvable(

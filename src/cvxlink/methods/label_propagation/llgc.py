@@ -18,7 +18,7 @@ from ...programs.declared import SpecialProgram
 from ..base import LabelledProblem
 from ..shared.solvable import FREE_SQUARES
 from ..shared.strongly_convex import certify_strongly_convex
-from .routes import OneSolve
+from .routes import OneSolve, Spreading
 from .smoothing import Smoothing
 
 
@@ -79,7 +79,7 @@ class LLGC(LabelledProblem):
         return SpecialProgram(
             self,
             Smoothing(self.graph.laplacian(), self.Y, self.mu),
-            (OneSolve(),),
+            (OneSolve(), Spreading()),
             certify_strongly_convex,
             not_linear="its objective is quadratic, and labels are fitted, not enforced",
             suits_solvers=False,

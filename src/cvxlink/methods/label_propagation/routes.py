@@ -1,11 +1,11 @@
 r"""Routes for labels that spread over a graph: one sparse system, or the iterations of the papers.
 
-*spreading*, for labels that are kept (equation (1) of Wang, Qian & Davidson 2012): every unknown point takes the weighted
-mean of its neighbours, :math:`f_u \leftarrow P_{ul} y_l + P_{uu} f_u`, from zero on. A step :math:`\Delta` is
-:math:`-D_u^{-1}r` with the residual :math:`r = (Lf)_u`, so what is left is bounded, entry by entry, by a walk (see
-:attr:`cvxlink.HarmonicExtension.walk`). For labels that are fitted (equation (4)):
-:math:`f \leftarrow \alpha S f + (1-\alpha) y`, which shrinks distances by α, so a step of length ‖Δ‖ ends within
-‖Δ‖ α/(1−α) of the solution.
+*spreading*, for labels that are kept (equation (1) of Wang, Qian & Davidson 2012): every unknown point takes the
+weighted mean of its neighbours, :math:`f_u \leftarrow P_{ul} y_l + P_{uu} f_u`, from zero on. A step Δ is
+:math:`-D_u^{-1}r` with the residual :math:`r = (Lf)_u`, so the error before it is bounded, entry by entry, by a
+multiple of the lengths x of walks (see :attr:`cvxlink.HarmonicExtension.walk`); and :math:`P_{uu}x \le x`, so the error
+after it is, too. For labels that are fitted (equation (4)): :math:`f \leftarrow \alpha S f + (1-\alpha) y`, which
+shrinks distances by α, so a step of length ‖Δ‖ ends within ‖Δ‖ α/(1−α) of the solution.
 """
 
 from __future__ import annotations
@@ -76,7 +76,6 @@ class Averaging(Route):
             return moved
 
         def left(step: np.ndarray) -> float:
-            # The new residual is −L_uu(I − D⁻¹L_uu)-times the old one; the old one bounds both, as means shrink.
             residual = abs(step[unknown] * diagonal)
             return float(np.linalg.norm(np.outer(x, (residual / below[:, None]).max(axis=0, initial=0.0))))
 

@@ -146,6 +146,23 @@ function showOnly(name, kind) {
 
 // ---------------------------------------------------------------------- the head and the foot
 
+const MOST_SENTENCES = 6;
+
+// Of many sentences the first ones and the cautions are shown at once; all are printed.
+function sentences() {
+  const isCaution = (sentence) => sentence.startsWith("Caution");
+  const found = data.conclusions.filter((sentence) => !isCaution(sentence));
+  const first = found.length > MOST_SENTENCES + 1 ? found.slice(0, MOST_SENTENCES) : found;
+  const listed = (all) => all.map((sentence) => h("li", { dir: "auto" }, sentence));
+  const place = document.getElementById("conclusions");
+  place.replaceChildren(...listed([...first, ...data.conclusions.filter(isCaution)]));
+  const rest = found.slice(first.length);
+  if (!rest.length) return;
+  const more = h("details", {}, h("summary", {}, `${several(rest.length, "more sentence")}`), h("ul", { class: "conclusions" }, listed(rest)));
+  addEventListener("beforeprint", () => { more.open = true; });
+  place.after(more);
+}
+
 function head() {
   const instances = unique(cells.map((cell) => cell.record.instance)).length;
   const started = cells.map((cell) => cell.record.started).filter(Boolean).map(String).sort();
@@ -153,11 +170,11 @@ function head() {
   const days = started.length ? unique([day(started[0]), day(started[started.length - 1])]).filter((one) => one !== "Invalid Date") : [];
   const versions = unique(cells.map((cell) => cell.record.versions?.cvxlink).filter(Boolean));
   const asked = data.kind === "solvers" && state.accuracies.length ? `accuracy ${state.accuracies.map(power).join(" and ")}` : null;
-  document.getElementById("kicker").textContent = { solvers: "A study of solvers", methods: "A study of methods" }[data.kind] ?? "A study";
+  document.getElementById("kicker").textContent = { solvers: "A study of solvers", methods: "A study of methods", functions: "A study of functions" }[data.kind];
   const said = [several(instances, "instance"), several(state.names.length, "configuration"), several(cells.length, "cell"), asked,
     `${seconds(data.study.time_limit)} per cell`, days.join(" to "), versions.length ? `cvxlink ${versions.join(", ")}` : null];
   document.getElementById("facts").replaceChildren(...said.filter(Boolean).map((words) => h("span", {}, words)));
-  document.getElementById("conclusions").replaceChildren(...data.conclusions.map((sentence) => h("li", { dir: "auto" }, sentence)));
+  sentences();
   document.getElementById("findings").append(h("div", { id: "summary-body" }));
   document.getElementById("footer").textContent = "Made by cvxlink study report. An answer counts when it is proven, not when it is claimed.";
 }

@@ -184,10 +184,11 @@ function outcomeWords(cell) {
 
 function outcomeMark(words) { return h("span", { class: `outcome ${words.replace(/ /g, "-")}` }, words); }
 
+const collator = new Intl.Collator("en", { numeric: true });
 function compared(a, b) {
   const [noA, noB] = [a, b].map((v) => v === null || v === undefined);
   if (noA || noB) return noA - noB || 0;
-  return typeof a === "string" ? a.localeCompare(b, "en", { numeric: true }) : a - b;
+  return typeof a === "string" ? collator.compare(a, b) : a - b;
 }
 
 class CellsTable {
