@@ -27,10 +27,18 @@ def is_result(record: Any) -> bool:
         and isinstance(record.get("verdict_is_proven"), bool | None)
         and isinstance(record.get("outside"), bool | None)
         and isinstance(record.get("dimacs"), list | None)
-        and all(map(_is_number, (record.get("reference") or {}).values()))
+        and _is_reference(record.get("reference") or {})
         and all(map(_is_number, (record.get("scores") or record.get("numbers") or {}).values()))
     )
     return right and ("scores" in record or record.get("accuracy") is not None)
+
+
+def _is_reference(reference: Mapping[str, Any]) -> bool:
+    """Whether it is nothing, or an optimum with its tolerance."""
+    return not reference or all(
+        name in reference and reference[name] is not None and _is_number(reference[name])
+        for name in ("value", "tolerance")
+    )
 
 
 def _is_number(value: Any) -> bool:

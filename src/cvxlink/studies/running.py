@@ -134,9 +134,7 @@ def run(
     """
     as_instance(study, Study, "study", "a Study")
     jobs, memory = as_count(jobs, "jobs", 1, MOST_JOBS), in_bytes(study.memory_limit)
-    for name, function in (("only", only), ("tell", tell)):
-        if function is not None and not callable(function):
-            raise InvalidInput.about(name, f"must be a function, or None, not {shown(function)}")
+    _require_function(tell, "tell")
     if scheduler is None:
         _require_memory(memory, jobs)
     else:
@@ -176,7 +174,13 @@ def is_failure(record: dict[str, Any]) -> bool:
     return outcome(record) is not Outcome.PROVEN
 
 
+def _require_function(function: Any, name: str) -> None:
+    if function is not None and not callable(function):
+        raise InvalidInput.about(name, f"must be a function, or None, not {shown(function)}")
+
+
 def _chosen(study: Study, only: Callable[[Cell], bool] | None) -> list[Cell]:
+    _require_function(only, "only")
     return [cell for cell in cells_of(study) if only is None or only(cell)]
 
 
