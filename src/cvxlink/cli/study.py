@@ -143,12 +143,14 @@ def report(
 ) -> None:
     """Show what a study found so far, or write it as a page."""
     from ..studies.description import Study
+    from ..studies.store import Store
     from ..studies.summary import summary
 
     with errors_in_one_sentence():
         described, where = Study.read(file), folder_of(file, folder)
         if out is None:
-            say(summary(described, _records(described, where), score), to_errors=False)
+            machines = Store(where).environments()
+            say(summary(described, _records(described, where), score, machines), to_errors=False)
         else:
             _write_page(described, file, where, out, score)
 
@@ -157,12 +159,13 @@ def _write_page(described: Any, file: Path, where: Path, out: Path, score: str) 
     from ..data.files.atomic import require_new
     from ..errors import InvalidInput
     from ..studies.page import save_page
+    from ..studies.store import Store
 
     if out.suffix != ".html":
         raise InvalidInput(f"{out} must end in .html, which says what to write", "out")
     require_new({"--out": out}, {"is the study": file})
     records = _records(described, where)
-    save_page(out, described, records, file=file.name, score=score)
+    save_page(out, described, records, Store(where).environments(), file.name, score)
     say(f"{len(records)} cells in {out}, {out.stat().st_size / 1e3:.0f} kB; it opens in any browser", to_errors=False)
 
 

@@ -143,7 +143,7 @@ function linkCurve(scores, score, set, byLinks, what) {
     points: counts.map((links) => [links, byLinks.get(links).map((row) => scores.values[row][k]).filter(isNumber)])
       .filter(([, values]) => values.length).map(([links, values]) => [links, interval(values)]),
   }));
-  const ends = columns.flatMap(({ points }) => points.flatMap(([, one]) => [one.mean - (one.half ?? 0), one.mean + (one.half ?? 0)]));
+  const ends = endsOf(columns.flatMap(({ points }) => points.map(([, one]) => one)));
   return {
     id: `links-${inIdentifier(set || what)}`,
     title: set ? `${score} on ${set}` : `${score} by ${what}`,
@@ -151,6 +151,15 @@ function linkCurve(scores, score, set, byLinks, what) {
     label: `${score} against ${what}${set ? ` on ${set}` : ""}.`,
     draw(width, alone) { return drawLinkCurve(this, { width, alone, columns, counts, ends, score, what }); },
   };
+}
+
+// The range of an axis: intervals that are much wider than the means are apart, as those of two draws are, are cut.
+function endsOf(found) {
+  const means = found.map((one) => one.mean);
+  const [least, most] = [Math.min(...means), Math.max(...means)];
+  const room = most - least || Math.abs(most) / 10 || 1;
+  const ends = found.flatMap(({ mean: middle, half }) => [middle - (half ?? 0), middle + (half ?? 0)]);
+  return [...means, ...ends.map((end) => Math.min(most + room, Math.max(least - room, end)))];
 }
 
 // A name as it may stand in an identifier.
@@ -169,7 +178,7 @@ function drawLinkCurve(figure, { width, alone, columns, counts, ends, score, wha
     const at = points.map(([links, one]) => [chart.X(links) + aside, one]);
     const group = s("g", { stroke: colour, fill: "none" });
     for (const [x, { mean: middle, half }] of at) {
-      if (half !== null) group.append(s("line", { x1: x, x2: x, y1: chart.Y(middle - half), y2: chart.Y(middle + half), "stroke-opacity": 0.45, "stroke-width": 1.5 }));
+      if (half !== null) group.append(s("line", { x1: x, x2: x, y1: Math.min(chart.bottom, chart.Y(middle - half)), y2: Math.max(chart.top, chart.Y(middle + half)), "stroke-opacity": 0.45, "stroke-width": 1.5 }));
     }
     const path = at.map(([x, one], k) => `${k ? "L" : "M"}${x} ${chart.Y(one.mean)}`).join("");
     if (path) group.append(s("path", { d: path, "stroke-width": 2, "stroke-dasharray": dash || null }));
