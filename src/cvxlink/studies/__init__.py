@@ -1,7 +1,7 @@
 """Studies: comparisons of solvers and of methods, the same as ``cvxlink study`` runs, and scores against links.
 
-A :class:`Study` says what is compared with what. :func:`run` computes it, each cell in a process of its own, and goes on
-where an earlier run ended. What counts as solved is decided by certificates: :func:`outcome`.
+A :class:`Study` says what is compared with what. :func:`run` computes it, each cell in a process of its own, and goes
+on where an earlier run ended. What counts as solved is decided by certificates: :func:`outcome`.
 """
 
 from .curves import LinkCurve, link_curve
