@@ -338,6 +338,11 @@ particular(n_links=lambda: 2, n_subsets=lambda: 2)("LinkedGraphProblem.solve_res
 particular(affinity=lambda: "knn")("ConstrainedClustering")
 
 
+particular(times=lambda: {"SCS": [0.5, 2.0], "SDPA": [1.0, np.inf]})(
+    "plotting.plot_performance_profile", "plotting.plot_data_profile"
+)
+particular(cells=lambda: {"SCS": [(0.5, 1e-5)], "SDPA": [(1.0, 1e-7)]})("plotting.plot_time_against_gap")
+particular(ranks=lambda: {"KP": 1.4, "PCP": 1.6}, difference=lambda: 0.3)("plotting.plot_critical_differences")
 particular(problem=lambda: SMALL.kmeans)("optimal_clustering")
 particular(Z=lambda: SMALL.K)("terms.keeps_vector", "terms.same_rows", "terms.nonnegative")
 particular(values=lambda: np.zeros(2), new=lambda: SMALL.cuts)("Cuts.with_new")
@@ -393,6 +398,8 @@ ALSO: dict[str, tuple[str, ...]] = {
     "clustering.spectral": ("n_init",),
     "clustering.kmeans": ("n_init",),
     "Graph.knn": ("n_neighbors",),
+    "candidate_graphs": ("n_neighbors",),
+    "neighbour_widths": ("n_neighbors",),
     "LearntKernel.cluster": ("n_clusters", "n_init"),
     "LinkedGraphProblem.solve_resampled": ("n_links", "n_subsets"),
     "Links.load": ("n",),

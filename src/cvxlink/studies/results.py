@@ -22,7 +22,7 @@ Record = Mapping[str, Any]
 
 
 def records(study: Study, folder: str | Path) -> tuple[dict[str, Any], ...]:
-    """Return the results of a study that are in a folder, one for each cell that is finished.
+    """Return the results of a study that are in a folder: one for each finished cell, then rows of other tools.
 
     A result that was made with other versions counts until its cell is computed again.
 
@@ -43,7 +43,7 @@ def records(study: Study, folder: str | Path) -> tuple[dict[str, Any], ...]:
         other = " (what is there was made of other files, other code or other limits)" if there else ""
         words = f"there are no results of this study in {shown(str(where))}{other}; `cvxlink study run` computes them"
         raise InvalidInput(words, "folder")
-    return usable
+    return *usable, *(record for record in there if record.get("outside"))
 
 
 def outcome(record: Record, accuracy: float | None = None) -> Outcome:
@@ -57,7 +57,10 @@ def outcome(record: Record, accuracy: float | None = None) -> Outcome:
         At which accuracy it is judged, by default at the one that was asked for. A solver is wrong only where it missed
         the accuracy that it was asked for: at a finer one it has claimed nothing.
     """
-    return judged(_as_result(record, "record"), as_accuracy(accuracy))
+    accuracy = as_accuracy(accuracy)
+    if _as_result(record, "record").get("accuracy") is None:
+        raise InvalidInput.about("record", "has no accuracy that was asked for, so nothing can be said of it")
+    return judged(record, accuracy)
 
 
 def summary(study: Study, records: Sequence[Record], score: str = "ari") -> str:
@@ -98,6 +101,6 @@ def _as_results(values: Any) -> list[Record]:
 
 
 def _as_result(value: Any, name: str) -> Record:
-    if not is_result(as_mapping(value, name, "what a cell came to")) or value.get("accuracy") is None:
+    if not is_result(as_mapping(value, name, "what a cell came to")):
         raise InvalidInput.about(name, f"must be as run() returns them, not {shown(value)}")
     return value
