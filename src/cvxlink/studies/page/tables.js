@@ -117,6 +117,15 @@ function spread(records) {
   return ratios.length ? `${significant(median(ratios))}×` : "–";
 }
 
+function claimsTable(claims) {
+  const rows = claims.map(({ name, outside, optimal, mean: middle, off }) => h("tr", { "data-name": name }, nameCell(name),
+    h("td", {}, outside ? "another tool" : "this study"), number(optimal, optimal), number(seconds(middle), middle), number(off || "·", off)));
+  return table("What is claimed, not proven", [
+    heading("Name"), heading("From"), heading("Claims optimal on", { class: "number" }), heading("Mean time", { class: "number" }),
+    heading("Value is off on", { class: "number" }),
+  ], rows, { id: "claims" });
+}
+
 // ---------------------------------------------------------------------- studies of methods and of functions
 
 function scoresTable(chosen, names, scoreNames) {
