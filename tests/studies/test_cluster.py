@@ -9,6 +9,7 @@ import subprocess
 import sys
 from contextlib import ExitStack, contextmanager
 
+import numpy as np
 import pytest
 
 import cvxlink as cl
@@ -16,7 +17,7 @@ from cvxlink.studies.description import Study
 from cvxlink.studies.running import run
 from cvxlink.studies.store import Store
 from helpers.processes import until, with_helpers
-from helpers.small_study import SMALL
+from helpers.small_study import MEASURED, SMALL, told
 
 pytestmark = pytest.mark.slow
 distributed = pytest.importorskip("distributed")
@@ -114,3 +115,34 @@ def test_a_formulation_that_workers_cannot_import_is_said(cluster, tmp_path, mon
     study = Study.of({**SMALL, "instances": [{"data": "iris", "links": 5, "formulation": "only_here:Mine"}]})
     with pytest.raises(cl.InvalidInput, match=r"the worker tcp://.* cannot compute .*there is no module only_here"):
         run(study, tmp_path / "out", scheduler=cluster[0])
+
+
+def test_an_ensemble_is_the_same_on_a_cluster(cluster):
+    X, y = cl.datasets.load("iris")
+    problem = cl.KP(cl.Graph.knn(X), cl.Links.sample(y, n_links=40, random_state=0))
+    here = problem.solve_resampled(n_subsets=3, n_links=30, random_state=0)
+    there = problem.solve_resampled(n_subsets=3, n_links=30, random_state=0, scheduler=cluster[0])
+    for one, other in zip(here.members, there.members, strict=True):
+        assert len(one.links) == len(other.links) and one.status is other.status
+        np.testing.assert_allclose(one.factor @ one.factor.T, other.factor @ other.factor.T, atol=1e-10)
+    with pytest.raises(cl.InvalidInput, match="n_jobs counts processes"):
+        problem.solve_resampled(n_jobs=2, scheduler=cluster[0])
+
+
+def test_results_equal_a_local_run_although_a_worker_is_killed(cluster, tmp_path):
+    address, workers = cluster
+    study = Study.of({**SMALL, "memory_limit": "2GB", "repeats": 3})
+    came = []
+
+    def tell(now, record):
+        came.append(record["key"])
+        if len(came) == 4:
+            workers[1].kill()
+
+    there = run(study, tmp_path / "there", tell=tell, scheduler=address)
+    workers[1].wait(60)
+    here = run(study, tmp_path / "here")
+    assert told(there) == told(here) and "environment" not in MEASURED
+    assert len(came) == len(set(came)) == 12
+    lines = (tmp_path / "there" / "results.jsonl").read_text().splitlines()
+    assert len(lines) == 12 and len({json.loads(line)["key"] for line in lines}) == 12
