@@ -45,6 +45,8 @@ _HOMES = {
     "bring_back": "engine.exchange",
     "candidate_graphs": "data.candidates",
     "certify": "engine.wrapped",
+    "cluster_kernel": "methods.spectral_transforms.fixed",
+    "diffusion_kernel": "methods.spectral_transforms.fixed",
     "installed_sdp_solvers": "solvers.catalogue",
     "label_kernel": "data.constraint_matrices",
     "neighbour_widths": "data.candidates",

@@ -236,9 +236,11 @@ def test_numbers_of_functions_are_all_there(opened):
 
 
 def test_rows_of_other_tools_are_claims_and_in_no_figure(opened):
-    outside = {"key": "o", "instance": "instance_0", "configuration": "OTHER", "accuracy": 1e-4, "seconds": 1e-3}
+    outside = {"key": "o", "instance": "instance_0", "configuration": "OTHER", "accuracy": None, "seconds": 1e-3}
     outside |= {"claimed": "OPTIMAL", "outside": True}
     tab = opened(STUDY, [*RECORDS, outside])
+    first = tab.locator("#claims tbody tr").first.inner_text()
+    assert "OTHER" in first and "another tool" in first and tab.locator("#claims tbody tr").count() == 4
     assert "OTHER" not in summary_of(tab)
     assert tab.locator("#performance-profile path.line").count() == 3
     tab.locator("#query").fill("other")

@@ -101,7 +101,7 @@ class Solution(ExtendableKernel):
         The tolerances that the solver was asked for, by the names of its options: what ``accuracy`` or
         ``solver_options`` became. Empty if it kept its own; for a route, the accuracy it was told.
     versions : dict
-        The versions of Python, cvxlink, CVXPY, NumPy, SciPy and the solver.
+        The versions of Python, cvxlink, the packages that every solve uses, and the solver.
     """
 
     problem: Formulation

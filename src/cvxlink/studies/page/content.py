@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
 import scipy.stats
 
 from ..cells import expanded
+from ..claims import claims
 from ..conclusions import conclusions
 from ..description import Study
 from ..judging import COARSEST, outcome
+from ..measures import STAGES
 from ..scores import LESS_IS_BETTER, LEVEL, Scores, numbers_in
 from ..statistics import ROOT_OF_TWO, SHIFT, TIE
 
@@ -42,6 +44,7 @@ def content(
             "file": file,
             "shift": SHIFT,
             "tie": TIE,
+            "stages": STAGES,
             "study": {
                 "time_limit": study.time_limit,
                 "memory_limit": study.memory_limit,
@@ -58,6 +61,7 @@ def content(
             "environments": environments,
             "score": score,
             "lower_is_better": [*LESS_IS_BETTER, "seconds"],
+            "claims": _claims(study, records) if of_solvers else [],
             "tests": _tests(study, records) if study.kind == "methods" else [],
             **_quantiles(len(study.configurations), len(records)),
         }
@@ -98,6 +102,16 @@ def _varied(study: Study) -> dict[str, str]:
     if study.kind != "functions":
         return VARIED
     return {name: name for choice in study.instances for name in choice.options}
+
+
+def _claims(study: Study, records: Sequence[Record]) -> list[dict[str, Any]]:
+    """Return, for each accuracy at which rows of other tools can be compared, what all claim."""
+    found = []
+    for accuracy in study.accuracy:
+        common, ranked = claims(records, study.time_limit, accuracy)
+        if ranked:
+            found.append({"accuracy": accuracy, "common": len(common), "claims": [asdict(one) for one in ranked]})
+    return found
 
 
 def _tests(study: Study, records: Sequence[Record]) -> list[dict[str, Any]]:

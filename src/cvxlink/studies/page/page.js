@@ -52,7 +52,7 @@ function intervalsOf(scores) {
 
 function shownNames() { return state.names.filter((name) => !state.hidden.has(name)); }
 function shownCells() {
-  return cells.filter(({ record }) => !state.hidden.has(record.configuration) && (state.accuracies.length < 2 || record.accuracy === state.asked));
+  return cells.filter(({ record }) => !state.hidden.has(record.configuration) && (state.accuracies.length < 2 || record.accuracy === state.asked || !isNumber(record.accuracy)));
 }
 // Rows of other tools carry no certificate: they stand in the table of cells, and in no figure.
 function comparedCells() { return shownCells().filter((cell) => !cell.record.outside); }
@@ -92,6 +92,7 @@ function solversSections(chosen, names) {
       h("section", {}, h("h2", {}, "Who wins, and what fails"), h("div", { class: "figures" },
         titled("Faster on", `On how many instances the row beats the column: by more than ${percent(data.tie - 1)} of the time, or as the only one to prove its answer.`, winsTable(shown, times.wins(data.tie), "beats")),
         titled("What came of the cells", "A count shows its cells in the table below. Wrong: the solver claims that its answer is optimal, and the certificate does not prove it to the accuracy that it was asked for.", failuresTable(shown, chosen))),
+      ...claimed(),
       titled("Where time and memory go", "Medians over the proven cells.", effortTable(shown, chosen))),
     ],
   };
@@ -108,6 +109,14 @@ function methodsSections(chosen, names) {
     summary: scoresTable(chosen, names, state.scoreNames),
     sections: [h("section", {}, h("h2", {}, data.kind === "methods" ? "Scores" : "Numbers"), h("div", { class: "figures" }, figures.map(figureElement))), ...compared],
   };
+}
+
+// Other tools beside the study, by what all of them claim.
+function claimed() {
+  const found = data.claims.find((one) => one.accuracy === state.asked);
+  if (!found) return [];
+  const note = `What solvers and other tools say on the ${several(found.common, "instance")} that all have. Other machines and other limits are not made up for.`;
+  return [titled("As claimed, not proven", note, claimsTable(found.claims))];
 }
 
 let waiting = false;
