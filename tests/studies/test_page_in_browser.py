@@ -121,6 +121,17 @@ def test_kinds_of_failure_are_those_of_python(opened):
     assert tab.locator("#all-cells tbody tr").count() == expected["SCS", "wrong"]
 
 
+def test_stages_are_those_of_python(opened):
+    study = solver_study()
+    records = solver_records(study, 5, failing=0.0)
+    for record in records:
+        record |= {"timings": {"reduce": 1.0, "compile": 2.0, "solve": 4.0, "lift": 0.5, "certify": 0.25}}
+    tab = opened(study, records)
+    move_slider(tab, 1)
+    cells = tab.locator("#effort tbody tr").first.locator("td").evaluate_all("(all) => all.map((c) => c.dataset.value)")
+    assert [float(value) for value in cells[:3]] == [3.0, 4.5, 0.25]
+
+
 # ---------------------------------------------------------------------- the table of cells
 
 

@@ -15,6 +15,7 @@ from ..claims import claims
 from ..conclusions import conclusions
 from ..description import Study
 from ..judging import COARSEST, outcome
+from ..measures import STAGES
 from ..scores import LESS_IS_BETTER, LEVEL, Scores, numbers_in
 from ..statistics import ROOT_OF_TWO, SHIFT, TIE
 
@@ -43,6 +44,7 @@ def content(
             "file": file,
             "shift": SHIFT,
             "tie": TIE,
+            "stages": STAGES,
             "study": {
                 "time_limit": study.time_limit,
                 "memory_limit": study.memory_limit,

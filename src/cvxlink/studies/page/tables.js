@@ -86,12 +86,13 @@ function failuresTable(names, chosen) {
 
 // Where time and memory go, over the cells that are proven.
 function effortTable(names, chosen) {
-  const parts = ["compile", "solve", "certify"];
+  const parts = Object.keys(data.stages);
+  const taken = (timings, part) => timings && data.stages[part].reduce((sum, name) => sum + (timings[name] ?? 0), 0);
   const middle = (values) => (values.length ? median(values) : null);
   const rows = names.map((name) => {
     const mine = chosen.filter((cell) => cell.record.configuration === name && outcome(cell, state.judged) === "proven").map((cell) => cell.record);
     const of = (read) => middle(mine.map(read).filter(isNumber));
-    const times = parts.map((part) => of((record) => record.timings?.[part]));
+    const times = parts.map((part) => of((record) => taken(record.timings, part)));
     const errors = of((record) => (Array.isArray(record.dimacs) ? Math.max(...record.dimacs.filter(isNumber).map(Math.abs)) : null));
     return h("tr", {}, nameCell(name), times.map((t) => number(seconds(t), t)),
       number(significant(of((record) => record.megabytes)), of((record) => record.megabytes)),
