@@ -182,7 +182,8 @@ def read(path: str | Path) -> Data:
             raise InvalidFile("the classes y must be whole numbers")
         return X, y.astype(int)
     except (InvalidInput, InvalidFile, ValueError) as error:
-        raise DataUnavailable(f"{path} cannot be read as a data set with arrays X and y: {error}") from error
+        where = shown(str(path), 500)
+        raise DataUnavailable(f"{where} cannot be read as a data set with arrays X and y: {error}") from error
 
 
 def _from_openml(name: str, source: Source, file: str) -> Data:

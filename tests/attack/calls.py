@@ -63,7 +63,7 @@ ALSO_CALLED = {
     "values": ("mu",),
 }
 # Functions that are called with results; an error that they raise ends the call, as documented.
-CALLBACKS = ("progress",)
+CALLBACKS = ("progress", "only", "tell")
 # Not wrong at all, and documented to take a second or two for every installed solver.
 RIGHT_AND_SLOW = {("solvers", "check", "True"), ("solvers", "check", "np.True_")}
 # Between the key and the name of a value in a mapping.

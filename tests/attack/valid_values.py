@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import tomllib
 from collections.abc import Callable
 from dataclasses import fields, replace
 from functools import cache, cached_property
@@ -104,6 +106,18 @@ class Small:
         return cl.SRCP(self.graph, self.links).path("mu", [0.1, 0.2])
 
     @cached_property
+    def study(self) -> cl.studies.Study:
+        instances = [cl.studies.InstanceChoice(library="path_ends_apart")]
+        return cl.studies.Study("a small study", instances, [cl.studies.Configuration(solver="SCS")])
+
+    @cached_property
+    def results(self) -> bytes:
+        """The file of results of the study."""
+        with TemporaryDirectory() as folder:
+            cl.studies.run(self.study, folder)
+            return (Path(folder) / "results.jsonl").read_bytes()
+
+    @cached_property
     def sdp(self) -> cl.LinearSDP:
         return self.problem.program.linear_sdp()
 
@@ -169,6 +183,7 @@ VALUES: dict[str, Callable[[], Any]] = {
     "f": lambda: SMALL.f,
     "factor": lambda: SMALL.X,
     "form": lambda: SMALL.problem.forms[0],
+    "folder": lambda: Path(),
     "formulation": lambda: "PCP",
     "gap": lambda: 0.1,
     "graph": lambda: SMALL.graph,
@@ -211,6 +226,8 @@ VALUES: dict[str, Callable[[], Any]] = {
     "program": lambda: SMALL.sdp,
     "proof": lambda: "by hand",
     "random_state": lambda: 0,
+    "record": lambda: json.loads(SMALL.results),
+    "records": lambda: [json.loads(SMALL.results)],
     "reason": lambda: "it converged",
     "reference": lambda: cl.instances.load("path_ends_apart").reference,
     "repeats": lambda: 1,
@@ -222,6 +239,7 @@ VALUES: dict[str, Callable[[], Any]] = {
     "scores": lambda: np.ones((8, 2)),
     "seconds": lambda: 0.1,
     "settings": cl.Settings,
+    "study": lambda: SMALL.study,
     "sigma": lambda: 1.0,
     "slack": lambda: 0.5,
     "solution": lambda: SMALL.solution,
@@ -296,6 +314,9 @@ particular(labels=lambda: SMALL.y)(
     "Formulation.point_of_clustering",
     "Extension.predict",
 )
+particular(path=lambda: Path("study.toml"))("Study.read")
+particular(path=lambda: Path("page.html"))("studies.save_page")
+particular(content=lambda: tomllib.loads(SMALL.study.to_toml()))("Study.of")
 particular(path=lambda: Path("picture.png"))("plotting.save_overview")
 particular(path=lambda: Path("program.dat-s"))("read_program")
 particular(path=lambda: Path("exported.dat-s"))("Problem.export", "Wrapped.export")
@@ -317,6 +338,11 @@ particular(n_links=lambda: 2, n_subsets=lambda: 2)("LinkedGraphProblem.solve_res
 particular(affinity=lambda: "knn")("ConstrainedClustering")
 
 
+particular(times=lambda: {"SCS": [0.5, 2.0], "SDPA": [1.0, np.inf]})(
+    "plotting.plot_performance_profile", "plotting.plot_data_profile"
+)
+particular(cells=lambda: {"SCS": [(0.5, 1e-5)], "SDPA": [(1.0, 1e-7)]})("plotting.plot_time_against_gap")
+particular(ranks=lambda: {"KP": 1.4, "PCP": 1.6}, difference=lambda: 0.3)("plotting.plot_critical_differences")
 particular(problem=lambda: SMALL.kmeans)("optimal_clustering")
 particular(Z=lambda: SMALL.K)("terms.keeps_vector", "terms.same_rows", "terms.nonnegative")
 particular(values=lambda: np.zeros(2), new=lambda: SMALL.cuts)("Cuts.with_new")
@@ -338,6 +364,13 @@ EXAMPLES: dict[str, Callable[[], Any]] = {
     "LinearSDP": lambda: SMALL.sdp,
     "Links": lambda: SMALL.links,
     "Lift": lambda: cl.Contraction().apply(SMALL.problem).lift,
+    "InstanceChoice": lambda: cl.studies.InstanceChoice(
+        data="iris", formulation="SRCP", links=[3], graph={"n_neighbors": 5}, options={"mu": 0.2}, over={"scale": [1.0]}
+    ),
+    "Configuration": lambda: cl.studies.Configuration(solver="SCS", options={"max_iters": 5}),
+    "Study": lambda: SMALL.study,
+    "Standing": lambda: cl.studies.standing(SMALL.study, "."),
+    "Task": lambda: cl.studies.Task(SMALL.X, SMALL.y, SMALL.links, graph_options={"n_neighbors": 3}),
     "Plan": lambda: SMALL.solution.plan,
     "Reduced": lambda: cl.Contraction().apply(SMALL.problem),
     "Route": SomeRoute,
@@ -365,6 +398,8 @@ ALSO: dict[str, tuple[str, ...]] = {
     "clustering.spectral": ("n_init",),
     "clustering.kmeans": ("n_init",),
     "Graph.knn": ("n_neighbors",),
+    "candidate_graphs": ("n_neighbors",),
+    "neighbour_widths": ("n_neighbors",),
     "LearntKernel.cluster": ("n_clusters", "n_init"),
     "LinkedGraphProblem.solve_resampled": ("n_links", "n_subsets"),
     "Links.load": ("n",),
@@ -415,4 +450,6 @@ def files() -> dict[str, bytes]:
         SMALL.links.save(Path(folder) / "links.csv")
         np.savez(Path(folder) / "points.npz", X=SMALL.X, y=SMALL.y)
         (Path(folder) / "program.result").write_text(TRIANGLE_RESULT)
+        (Path(folder) / "study.toml").write_text(SMALL.study.to_toml())
+        (Path(folder) / "results.jsonl").write_bytes(SMALL.results)
         return {path.name: path.read_bytes() for path in Path(folder).iterdir()}

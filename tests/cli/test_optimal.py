@@ -142,3 +142,38 @@ def test_ctrl_c_tells_what_is_known_and_saves_it(folder):
     assert "interrupted" in printed and "Traceback" not in errors
     assert len((folder / "labels.csv").read_text().splitlines()) == 401
     assert json.loads(saved.read_text())["labels"] is not None
+
+
+@pytest.mark.slow
+def test_ctrl_c_again_and_again_never_leaves_half_a_step(folder):
+    """Signals in quick succession, at moments that differ from run to run: every file is whole, and goes on."""
+    points = np.random.default_rng(1).random((24, 3))
+    np.savetxt(folder / "points.csv", points, delimiter=",")
+    arguments = ["optimal", "points.csv", "--clusters", "5", "--no-standardize", "--file", "search.json"]
+    command = [sys.executable, "-c", "from cvxlink.cli import app; app()", *arguments]
+    saved, problem = folder / "search.json", cl.KMeans(points, cl.Links(24), 5)
+    for number in range(5):
+        before = saved.read_text() if saved.exists() else ""
+        with subprocess.Popen(
+            command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=with_helpers()
+        ) as search:
+            # The file appears before the work; from then on the signals fall into nodes, steps and saves.
+            assert until(lambda: search.poll() is not None or (saved.exists() and saved.stat().st_size > 0), 60)
+            until(lambda: search.poll() is not None, 0.3 + 0.37 * number)
+            for _ in range(20):
+                if search.poll() is None:
+                    search.send_signal(signal.SIGINT)
+            _, errors = search.communicate(timeout=120)
+        assert search.returncode in (0, 130), errors
+        assert "Traceback" not in errors
+        assert search.returncode == 0 or len(saved.read_text()) >= len(before) * 0.9
+        # Reading it checks that every branch has both its links; a resumed search must not have lost a node.
+        found = (
+            cl.optimal_clustering(problem, time_limit=0.01, file=saved) if '"labels": [' in saved.read_text() else None
+        )
+        assert found is None or found.bound <= found.value
+    resumed = cl.optimal_clustering(problem, file=saved)
+    afresh = cl.optimal_clustering(problem)
+    assert resumed.status is afresh.status is cl.Status.OPTIMAL
+    assert resumed.value == pytest.approx(afresh.value, rel=2e-4)
+    assert resumed.bound <= afresh.value * (1 + 1e-9) and afresh.bound <= resumed.value * (1 + 1e-9)

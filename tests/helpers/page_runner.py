@@ -38,6 +38,8 @@ SLOW = {
 SETTING_UP = ("python -m venv ", "python3 -m venv ", ". .venv/bin/activate", "source .venv/bin/activate")
 # Solvers that are programs of their own, and what these are called.
 PROGRAMS = {"CSDP": "csdp", "SDPA-CLI": "sdpa", "DSDP": "dsdp5"}
+# Packages whose scripts need machines that nobody has here, and which machines.
+CLUSTERS = {"dask_jobqueue": "SLURM", "dask_kubernetes": "Kubernetes"}
 # What Sphinx makes of a fence in braces: nothing that a reader would run.
 DIRECTIVES = {"toctree", "image", "figure", "math"}
 # Text around which ::: stands, so that blocks within it are seen as blocks.
@@ -129,7 +131,11 @@ class Reader:
 
     def python(self, block: Block) -> None:
         """Run it in the namespace of the page; line numbers of errors are those of the page."""
-        exec(compile("\n" * block.line + block.text, str(self.page), "exec"), self.names)
+        code = compile("\n" * block.line + block.text, str(self.page), "exec")
+        needed = [name for package, name in CLUSTERS.items() if f"from {package}" in block.text]
+        if needed:
+            raise NotHere(f"no cluster of {needed[0]}")
+        exec(code, self.names)
         if "matplotlib.pyplot" in sys.modules:
             sys.modules["matplotlib.pyplot"].close("all")
 
@@ -180,7 +186,7 @@ class Reader:
             return
         if {"|", "||", "&&", ">", "<", ";"} & set(words):
             raise Untested(f"{line!r}: {HOW}, or do without the shell")
-        known = {"cvxlink": self._cvxlink, "make": _make, "pip": _pip, "python": self._script}
+        known = {"cvxlink": self._cvxlink, "make": _make, "pip": _pip, "python": self._script, "dask": _dask}
         if words[0] not in known:
             raise Untested(f"{line!r}: {HOW}")
         known[words[0]](words, *([int(said[1]) if said else 0] if words[0] == "cvxlink" else []))
@@ -191,6 +197,8 @@ class Reader:
         solver = words[words.index("--solver") + 1].upper() if "--solver" in words else ""
         if solver in PROGRAMS and not shutil.which(PROGRAMS[solver]):
             raise NotHere(f"{solver} is not on the PATH; `make solvers` gets it")
+        if "--scheduler" in words:  # the tests of studies run these on a real one
+            return _has_options([str(BIN / words[0]), *words[1:3]], words)
         done = _run([str(BIN / words[0]), *words[1:]], self.folder)
         assert done.returncode == code, f"{shlex.join(words)}: exit code {done.returncode}\n{done.stdout}{done.stderr}"
 
@@ -227,6 +235,17 @@ LANGUAGES: dict[str, Callable[[Reader, Block], None]] = {
 
 def _run(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=600)
+
+
+def _dask(words: list[str]) -> None:
+    _has_options([sys.executable, "-m", "distributed.cli.dask_" + words[1]], words)
+
+
+def _has_options(command: list[str], words: list[str]) -> None:
+    """Require that the help of a command names the options that are given."""
+    known = _run([*command, "--help"], ROOT).stdout
+    unknown = [word for word in words if word.startswith("--") and not re.search(rf"{word}\b", known)]
+    assert known and not unknown, f"{shlex.join(command)} has no option {', '.join(unknown)}"
 
 
 def _make(words: list[str]) -> None:

@@ -31,6 +31,7 @@ HOSTILE = (
     "line\u2028paragraph\u2029end",
     "\u202eright to left \u05d0\u05d1",
     "__proto__",
+    "<!-- <script x",
     "a" * 300,
 )
 

@@ -94,6 +94,7 @@ def test_rows_of_other_tools_do_not_count():
         ({"load": [7.0, 7.2]}, "busier than usual during 1 of 24 cells"),
         ({"versions": {"numpy": "3"}}, r"different versions of numpy (2, 3)"),
         ({"environment": "other"}, "computed in 2 environments"),
+        ({"throttled": 3}, "slowed down by heat during 1 cell,"),
     ],
 )
 def test_what_weakens_the_findings_is_said(change, words):

@@ -59,6 +59,23 @@ def test_print_is_light_and_without_controls(opened):
     assert tab.pdf(format="A4").startswith(b"%PDF")
 
 
+def test_many_sentences_are_folded_and_all_are_printed(opened):
+    study = solver_study([f"configuration {k}" for k in range(9)])
+    records = [
+        r | {"gap": 0.3, "claimed": "OPTIMAL", "value": 1.0, "proven_to": None} for r in solver_records(study, 2)
+    ]
+    tab = opened(study, records)
+    folded = tab.locator("#findings details li")
+    assert folded.count() > 2 and not folded.first.is_visible()
+    assert tab.locator("#findings > ul > li", has_text="Caution").first.is_visible()
+    tab.locator("#findings summary").press("Enter")
+    assert folded.first.is_visible()
+    tab.locator("#findings summary").press("Enter")
+    assert not folded.first.is_visible()
+    tab.evaluate("() => dispatchEvent(new Event('beforeprint'))")
+    assert folded.last.is_visible()
+
+
 def test_everything_has_a_name_for_those_who_do_not_see_it(opened):
     tab = opened(STUDY, RECORDS)
     unnamed = """(all) => all.filter((one) => !one.getAttribute('aria-label') && !one.textContent.trim()
@@ -213,14 +230,17 @@ def test_numbers_of_functions_are_all_there(opened):
     heads = tab.locator("#all-cells thead th").all_inner_texts()
     assert [any(head.startswith(name) for head in heads) for name in ("cost", "<b>")] == [True, True]
     assert tab.locator("#ranks").count() == 0
+    assert tab.locator("#links-n h3").inner_text() == "cost by n"
     tab.locator("#all-cells tbody tr", has_text="slow").first.locator(".open").click()
     assert "text <i>" in tab.locator("dialog[open]").inner_text()
 
 
 def test_rows_of_other_tools_are_claims_and_in_no_figure(opened):
-    outside = {"key": "o", "instance": "instance_0", "configuration": "OTHER", "accuracy": 1e-4, "seconds": 1e-3}
+    outside = {"key": "o", "instance": "instance_0", "configuration": "OTHER", "accuracy": None, "seconds": 1e-3}
     outside |= {"claimed": "OPTIMAL", "outside": True}
     tab = opened(STUDY, [*RECORDS, outside])
+    first = tab.locator("#claims tbody tr").first.inner_text()
+    assert "OTHER" in first and "another tool" in first and tab.locator("#claims tbody tr").count() == 4
     assert "OTHER" not in summary_of(tab)
     assert tab.locator("#performance-profile path.line").count() == 3
     tab.locator("#query").fill("other")

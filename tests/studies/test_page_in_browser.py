@@ -15,8 +15,8 @@ from cvxlink.studies.judging import outcome
 from cvxlink.studies.statistics import SHIFT, Times
 from helpers.pages import HOSTILE, move_slider, settled, solver_records, solver_study, summary_of
 
-STUDY = solver_study(accuracy=[1e-4, 1e-6], repeats=2, time_limit=12)
-RECORDS = solver_records(STUDY, 25, failing=0.1)
+STUDY = solver_study(accuracy=[1e-4, 1e-6], repeats=3, time_limit=12)
+RECORDS = solver_records(STUDY, 20, failing=0.1)
 MISSING = {("instance_3", "SCS"), ("instance_7", "SCS"), ("instance_4", "ours")}
 RATIOS, SECONDS = [1, 1.5, 2, 10, 1000], [0.01, 0.1, 0.5, 5]
 
@@ -121,6 +121,17 @@ def test_kinds_of_failure_are_those_of_python(opened):
     assert tab.locator("#all-cells tbody tr").count() == expected["SCS", "wrong"]
 
 
+def test_stages_are_those_of_python(opened):
+    study = solver_study()
+    records = solver_records(study, 5, failing=0.0)
+    for record in records:
+        record |= {"timings": {"reduce": 1.0, "compile": 2.0, "solve": 4.0, "lift": 0.5, "certify": 0.25}}
+    tab = opened(study, records)
+    move_slider(tab, 1)
+    cells = tab.locator("#effort tbody tr").first.locator("td").evaluate_all("(all) => all.map((c) => c.dataset.value)")
+    assert [float(value) for value in cells[:3]] == [3.0, 4.5, 0.25]
+
+
 # ---------------------------------------------------------------------- the table of cells
 
 
@@ -131,9 +142,9 @@ def column(tab, k):
 
 def test_cells_are_sorted_and_filtered(opened):
     tab = opened(STUDY, RECORDS)
-    assert "150 of 150 cells" in tab.locator("#counted").inner_text()
+    assert "180 of 180 cells" in tab.locator("#counted").inner_text()
     assert tab.locator("#all-cells tbody tr").count() == 100
-    tab.get_by_role("button", name="Show all 150 cells").click()
+    tab.get_by_role("button", name="Show all 180 cells").click()
     heads = tab.locator("#all-cells thead th").all_inner_texts()
     time = next(k for k, head in enumerate(heads) if head.startswith("Time"))
     proven = next(k for k, head in enumerate(heads) if head.startswith("Proven to"))
@@ -149,7 +160,7 @@ def test_cells_are_sorted_and_filtered(opened):
         known = [value for value in values if value != "–"]
         assert 0 < len(known) < len(values) and values == known + ["–"] * (len(values) - len(known))
     tab.locator("#query").fill("instance_7")
-    assert tab.locator("#all-cells tbody tr").count() == 6
+    assert tab.locator("#all-cells tbody tr").count() == 9
     tab.locator("#query").fill("nothing like it")
     assert "No cell fits" in tab.locator("#all-cells tbody").inner_text()
 
@@ -170,7 +181,18 @@ def test_details_open_by_click_and_by_keyboard(opened):
     text = dialog.inner_text()
     assert dialog.locator("pre").all_inner_texts()[-1].strip() == record["log"].strip()
     assert record["plan"].strip() in text and record["instance"] in text
-    for words in ("eps_abs", "0.1.0", "A made-up CPU", "OpenBLAS", "unknown", "DIMACS 1", "compile", "throttles"):
+    assert "0e0" not in text
+    for words in (
+        "eps_abs",
+        "0.1.0",
+        "A made-up CPU",
+        "OpenBLAS",
+        "unknown",
+        "DIMACS 1",
+        "compile",
+        "throttles",
+        "CPU",
+    ):
         assert words in text
     command = (
         f"cvxlink study run study.toml --only '{record['instance']}, {record['configuration']}, 0.0001' --folder again"

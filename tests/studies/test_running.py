@@ -15,6 +15,7 @@ from sklearn.metrics import adjusted_rand_score
 import cvxlink as cl
 from cvxlink.studies.description import Study
 from cvxlink.studies.judging import outcome
+from cvxlink.studies.results import records as records_of
 from cvxlink.studies.running import StudyFailed, run, standing
 from cvxlink.studies.store import Store, StudyBusy, merged
 
@@ -102,6 +103,7 @@ def test_other_versions_are_noticed(undisturbed, tmp_path, monkeypatch):
     monkeypatch.setattr("cvxlink.studies.cells.versions", lambda solver=None: {"cvxpy": "9"})
     now = standing(Study.of(STUDY), tmp_path)
     assert (now.finished, now.other_versions) == (0, 6) and "other versions" in str(now)
+    assert {r["key"] for r in records_of(Study.of(STUDY), tmp_path)} == {r["key"] for r in undisturbed[1]}
 
 
 def test_results_of_two_folders_are_merged_once(undisturbed, tmp_path):

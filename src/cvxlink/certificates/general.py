@@ -374,13 +374,13 @@ def bound_by_gradient(
     for block in form.matrices.values():
         w[block.rows] = 0.0
     objective = sign * declaration.objective.args[0]
-    tangent, total = _gradient(objective, declaration), float(objective.value)
+    tangent, total = gradient_at(objective, declaration), float(objective.value)
     for name, group in declaration.constraints.items():
         for term, dual in zip(group, split_multipliers(name, group, duals[name], sign), strict=True):
             if isinstance(term, cp.constraints.Inequality) and not is_linear(term.expr):
                 price = np.maximum(dual, 0.0)
                 worth = price @ cp.vec(term.expr, order="F")
-                more = _gradient(worth, declaration)
+                more = gradient_at(worth, declaration)
                 tangent = None if tangent is None or more is None else tangent + more
                 total += float(worth.value)
     if tangent is None or not np.isfinite(tangent).all():
@@ -396,7 +396,7 @@ def bound_by_gradient(
     return lowest(form, total, slope, sizes, limits, Below(0.0, 0.0, rounding, origin), share)
 
 
-def _gradient(expression: Any, declaration: Declaration) -> np.ndarray | None:
+def gradient_at(expression: Any, declaration: Declaration) -> np.ndarray | None:
     """Return a subgradient of a convex expression at the saved point, over the entries of all variables."""
     try:
         found = expression.grad

@@ -17,9 +17,9 @@ the place of the ray (see :mod:`cvxlink.certificates.recession`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -47,10 +47,14 @@ IN_STEPS = "proven: the constraints leave no room, and what they leave contradic
 
 
 class Hint(NamedTuple):
-    """What a solver returned for the standard form of a program without an answer: multipliers, and a direction."""
+    """What a solver returned for the standard form of a program without an answer: multipliers, and a direction.
+
+    ``duals`` are the multipliers that a route returned, by the names of the constraints.
+    """
 
     multipliers: np.ndarray | None = None
     direction: np.ndarray | None = None
+    duals: Mapping[str, Any] | None = None
 
 
 def proven_verdict(declaration: Declaration, claimed: Status, hint: Hint | None = None) -> tuple[Status, str] | None:

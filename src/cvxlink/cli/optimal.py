@@ -9,12 +9,12 @@ from time import perf_counter
 import numpy as np
 
 from .. import metrics
+from ..clustering.impossible import why_impossible
 from ..data.graph import Graph
 from ..data.links import Links
 from ..data.partial_labels import joined
 from ..engine.problem import Problem
 from ..errors import InfeasibleProblem, InvalidInput
-from ..exact.evaluation import why_impossible
 from ..exact.optimal import OptimalClustering, optimal_clustering
 from ..methods.partitions.kmeans import KMeans
 from ..methods.partitions.linked_cut import LinkedCut

@@ -40,14 +40,13 @@ class InterruptibleApp(typer.Typer):
 
 def run_until_signalled(command: Callable[[], Any]) -> Any:
     """Run a command; a signal ends the process with exit code 128 plus its number, as shells have it."""
-    for which in (signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):
-        if signal.getsignal(which) is signal.SIG_DFL:  # ``nohup`` ignores one of them, and should be obeyed
+    for which in (signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):
+        # ``nohup`` ignores one of them, and should be obeyed.
+        if signal.getsignal(which) in (signal.SIG_DFL, signal.default_int_handler):
             signal.signal(which, _raise)
     computation = Interruptible()
     try:
         return computation.run(command)
-    except KeyboardInterrupt:
-        _end(computation, signal.SIGINT)
     except _Signalled as signalled:
         _end(computation, signalled.number)
 
@@ -59,12 +58,18 @@ def allow_to_end(seconds: float) -> None:
 
 
 def _raise(number: int, _: Any) -> NoReturn:
+    _ignore()
     raise _Signalled(number)
 
 
-def _end(computation: Interruptible, number: int) -> NoReturn:
+def _ignore() -> None:
+    """Ignore what comes next: once is enough, and a second signal would find the first one half obeyed."""
     for which in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(which, signal.SIG_IGN)  # once is enough
+        signal.signal(which, signal.SIG_IGN)
+
+
+def _end(computation: Interruptible, number: int) -> NoReturn:
+    _ignore()
     computation.clean_up(_seconds_to_end)
     remove_unfinished()
     for stream in (sys.stdout, sys.stderr):

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -26,10 +23,6 @@ Only = Annotated[
 Scheduler = Annotated[
     str | None,
     typer.Option(metavar="ADDRESS", help="A Dask scheduler, tcp://host:port, whose workers compute the cells."),
-]
-COLUMNS = [
-    *("instance", "configuration", "accuracy", "repeat", "outcome", "status", "claimed", "proven_to", "value"),
-    *("bound", "gap", "violation", "seconds", "megabytes", "iterations", "by", "reason", "key"),
 ]
 
 
@@ -140,76 +133,84 @@ def report(
     out: Annotated[
         Path | None, typer.Option(help="NAME.html: one page that needs no network, to be mailed around.")
     ] = None,
+    figures: Annotated[Path | None, typer.Option(help="A folder for profiles and diagrams, one file each.")] = None,
+    format: Annotated[str, typer.Option(help="Of the figures: pdf, png or svg.")] = "pdf",
 ) -> None:
-    """Show what a study found so far, or write it as a page."""
+    """Show what a study found so far, or write it as a page, or as figures."""
     from ..studies.description import Study
+    from ..studies.figures import save_figures
+    from ..studies.results import records
+    from ..studies.store import Store
     from ..studies.summary import summary
 
     with errors_in_one_sentence():
         described, where = Study.read(file), folder_of(file, folder)
-        if out is None:
-            say(summary(described, _records(described, where), score), to_errors=False)
-        else:
+        if figures is not None:
+            made = save_figures(described, records(described, where), figures, score, format)
+            say("\n".join(map(str, made)), to_errors=False)
+        if out is not None:
             _write_page(described, file, where, out, score)
+        if out is None and figures is None:
+            environments = Store(where).environments()
+            say(summary(described, records(described, where), score, environments), to_errors=False)
 
 
 def _write_page(described: Any, file: Path, where: Path, out: Path, score: str) -> None:
     from ..data.files.atomic import require_new
     from ..errors import InvalidInput
     from ..studies.page import save_page
+    from ..studies.results import records
+    from ..studies.store import Store
 
     if out.suffix != ".html":
         raise InvalidInput(f"{out} must end in .html, which says what to write", "out")
     require_new({"--out": out}, {"is the study": file})
-    records = _records(described, where)
-    save_page(out, described, records, file=file.name, score=score)
-    say(f"{len(records)} cells in {out}, {out.stat().st_size / 1e3:.0f} kB; it opens in any browser", to_errors=False)
+    found = records(described, where)
+    save_page(out, described, found, Store(where).environments(), file=file.name, score=score)
+    say(f"{len(found)} cells in {out}, {out.stat().st_size / 1e3:.0f} kB; it opens in any browser", to_errors=False)
 
 
 @study.command()
 def export(
     file: File,
-    out: Annotated[Path, typer.Option(help="NAME.csv or NAME.jsonl.")],
+    out: Annotated[Path | None, typer.Option(help="NAME.csv, NAME.jsonl or NAME.parquet.")] = None,
+    benchopt: Annotated[Path | None, typer.Option(help="A new folder, which gets a benchmark for benchopt.")] = None,
     folder: Folder = None,
 ) -> None:
-    """Write the results of a study as a table."""
-    from ..data.files.atomic import write_whole
+    """Write the results of a study as a table, or the study as a benchmark for benchopt."""
     from ..errors import InvalidInput
     from ..studies.description import Study
-    from ..studies.judging import outcome
+    from ..studies.exchange.benchmark_folder import write_benchmark
+    from ..studies.exchange.tables import write_table
+    from ..studies.results import records
 
     with errors_in_one_sentence():
-        if out.suffix not in (".csv", ".jsonl"):
-            raise InvalidInput(f"{out} must end in .csv or .jsonl, which says what to write", "out")
+        if (out is None) == (benchopt is None):
+            raise InvalidInput("say what to write: --out NAME.csv for the results, or --benchopt FOLDER", "out")
         described = Study.read(file)
-        records = _records(described, folder_of(file, folder))
-        if described.kind == "solvers":
-            records = [record | {"outcome": str(outcome(record))} for record in records]
-        if out.suffix == ".jsonl":
-            write_whole(out, "".join(json.dumps(record) + "\n" for record in records))
-        else:
-            scores = list(dict.fromkeys(name for record in records for name in record.get("scores") or ()))
-            text = io.StringIO()
-            writer = csv.writer(text, lineterminator="\n")
-            names = [name for name in COLUMNS if any(name in record for record in records)]
-            writer.writerow([*names, *scores])
-            for record in records:
-                cells = [record.get(name) for name in names] + [(record.get("scores") or {}).get(s) for s in scores]
-                writer.writerow(cells)
-            write_whole(out, text.getvalue())
-        say(f"{len(records)} results in {out}", to_errors=False)
+        if benchopt is not None:
+            write_benchmark(described, file, benchopt)
+            say(f"run it with: benchopt run {benchopt} --local", to_errors=False)
+        elif out is not None:
+            found = records(described, folder_of(file, folder))
+            write_table(described, found, out)
+            say(f"{len(found)} results in {out}", to_errors=False)
 
 
-def _records(described: Any, where: Path) -> list[dict[str, Any]]:
-    """Return the results of the cells of a study that are there."""
-    from ..errors import InvalidInput
-    from ..studies.cells import cells_of
+@study.command("import")
+def import_results(
+    table: Annotated[Path, typer.Argument(help="Results of another tool, CSV or JSON lines.")],
+    into: Annotated[Path, typer.Option("--into", help="The folder with the results of a study.")],
+) -> None:
+    """Show results of another tool beside those of a study: as claimed, since nothing proves them."""
+    from ..studies.exchange.outside import read_outside
     from ..studies.store import Store
 
-    known = {record["key"]: record for record in Store(where).records()}
-    found = [known[cell.key] for cell in cells_of(described) if cell.key in known]
-    if not found:
-        raise InvalidInput(
-            f"there are no results of this study in {where}; `cvxlink study run` computes them", "folder"
-        )
-    return found
+    with errors_in_one_sentence():
+        found = read_outside(table)
+        for words in found.damaged:
+            say(f"left out: {words}", style="yellow")
+        with Store(into).writer() as writer:
+            for record in found.records:
+                writer.add(record)
+        say(f"{len(found.records)} rows of {table.name} are in {into}", to_errors=False)

@@ -8,6 +8,7 @@ in one sentence.
 from __future__ import annotations
 
 import logging
+import re
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -224,8 +225,10 @@ def _complaint(check: Callable[[Any], str | None], tasks: Sequence[Any], version
 
 def _in_words(answer: Any) -> str:
     """Return what a worker answered to being checked: a complaint, or an error on the way."""
-    if isinstance(answer, ModuleNotFoundError):
-        missing = answer.name or ""
+    # Dask may send an error as its text, so the name of a missing module has to be read from there.
+    found = re.search(r"No module named \\?['\"]([\w.]+)", str(answer)) if isinstance(answer, Exception) else None
+    if found is not None:
+        missing = found[1]
         if missing == "cvxlink":
             return "has no cvxlink; install the same version there"
         if missing.startswith("cvxlink."):

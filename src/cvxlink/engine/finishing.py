@@ -81,7 +81,7 @@ def finished(
         certificate = certify_program(program, values, duals, seconds, accuracy, conic)
         if by_form is not None and not is_proven(certificate, accuracy):
             certificate = _with_bounds_of(by_form, certificate, seconds)
-    hint = Hint() if is_lifted else Hint(attempt.conic, attempt.direction)
+    hint = Hint() if is_lifted else Hint(attempt.conic, attempt.direction, attempt.duals)
     ended, why = judged(problem, status, reason, certificate, accuracy, attempt.is_heuristic, hint)
     if certify is not False and is_doubtful(ended, certificate, attempt):
         ended, why = second_look(problem, ended, why, certificate)

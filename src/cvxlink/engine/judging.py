@@ -85,6 +85,10 @@ def _verdict(problem: Formulation, status: Status, reason: str, hint: Hint) -> t
     if known:
         return Status.ERROR, f"{reason}, but {known}"
     program = checked_program(problem)
+    if isinstance(program, SpecialProgram) and program.disproves is not None and hint.duals:
+        disproof = program.disproves(program.data, hint.duals) if status is Status.INFEASIBLE else ""
+        if disproof:
+            return Status.INFEASIBLE, f"{reason}; {disproof}"
     if not program.convex:
         return Status.UNPROVEN, f"{reason}, which nothing proves"
     proven = proven_verdict(program.declaration, status, hint)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..certificates import Certificate, certify_program
+from ..certificates.comparable import Errors, comparable_errors
 from ..clustering import best_class
 from ..errors import CvxlinkError, InvalidInput
 from ..model.declared import is_said_of
@@ -100,7 +101,7 @@ class Solution(ExtendableKernel):
         The tolerances that the solver was asked for, by the names of its options: what ``accuracy`` or
         ``solver_options`` became. Empty if it kept its own; for a route, the accuracy it was told.
     versions : dict
-        The versions of Python, cvxlink, CVXPY, NumPy, SciPy and the solver.
+        The versions of Python, cvxlink, the packages that every solve uses, and the solver.
     """
 
     problem: Formulation
@@ -123,6 +124,16 @@ class Solution(ExtendableKernel):
     def value(self) -> float:
         """The declared objective at the solution; NaN if there is none."""
         return self.certificate.value if self.certificate else float("nan")
+
+    @cached_property
+    def errors(self) -> Errors | None:
+        """Errors that mean the same for all solvers and programs: primal, dual, gap and complementarity.
+
+        They are computed when they are first asked for; None without an answer.
+        """
+        if self.certificate is None or not self.values:
+            return None
+        return comparable_errors(checked_program(self.problem), self.values, self.duals, self.certificate)
 
     @cached_property
     def learnt(self) -> Learnt:

@@ -35,7 +35,7 @@ from .doubts import why_doubtful
 
 # So few links leave the clusters of the graph nearly as they are, and a kernel learnt from them knows too little.
 FEW = 5
-# With more links they decide nearly alone, and a cut with one unknown per cannot-link would take minutes.
+# With more links they decide nearly alone: the cut beside KP changes little, and not always for the better.
 MANY = 300
 # A must-link pulls a third as strongly as all edges of a typical point; a cannot-link pushes a tenth as strongly.
 SOFT = {"must_weight": 0.3, "cannot_weight": 0.1}

@@ -9,13 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..clustering.colouring import Contradiction, colouring
+from ..clustering.impossible import why_impossible
 from ..data.links import Links
-from ..errors import InfeasibleProblem, SolveFailed
-
-# Seconds for the question whether any clustering keeps the links of a node; without an answer the node is explored.
-SECONDS_TO_COLOUR = 5.0
-
 
 # Called with the bound so far, which is not proven yet, and with the best clustering and its value.
 Report = Callable[[float, np.ndarray | None, float], Any]
@@ -106,30 +101,6 @@ class Bounding(ABC):
         if links.contradiction():
             return "a cannot-link lies within a block of must-linked points"
         return "" if self.n_clusters is None else why_impossible(links, self.n_clusters, sizes, least, most)
-
-
-def why_impossible(
-    links: Links,
-    n_clusters: int,
-    sizes: np.ndarray | None = None,
-    least: int | None = None,
-    most: int | None = None,
-    named: Callable[[int], str] = "point {}".format,
-) -> str:
-    """Return why no clustering keeps consistent links, or an empty string if one does or that could not be decided.
-
-    ``sizes`` are those of the blocks of must-linked points, which the least and the largest size of a cluster are
-    about, and ``named`` returns what to call a point.
-    """
-    try:
-        found = colouring(links.n_blocks, links.block_cannot, n_clusters, sizes, least, most, SECONDS_TO_COLOUR)
-    except (SolveFailed, InfeasibleProblem):
-        return ""
-    if not isinstance(found, Contradiction):
-        return ""
-    first = np.unique(links.blocks, return_index=True)[1]
-    many = np.bincount(links.blocks) > 1
-    return found.message(lambda a: named(int(first[a])) + (" with its must-links" if many[a] else ""))
 
 
 def with_link(links: Links, link: tuple[str, int, int]) -> Links:

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import CvxlinkError
+from ..numerics.interruption import WHOLE_STEP
 from ..numerics.threads import on_threads
 from . import checkpoint
 from .evaluation import Bounding, Evaluation, Task, with_link
@@ -37,7 +38,8 @@ def undisturbed(step: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(step)
     def whole(*arguments: Any) -> Any:
         if threading.current_thread() is not threading.main_thread():
-            return step(*arguments)
+            with WHOLE_STEP:  # the thread that sees Ctrl-C waits for it
+                return step(*arguments)
         pending: list[Any] = []
         before = signal.signal(signal.SIGINT, lambda *call: pending.append(call))
         try:
@@ -180,9 +182,12 @@ class Search:
             self.links[number], warm, self.labels, self.value, self.gap, seconds, number == 0, self.seed + number
         )
 
-    def give_back(self, number: int) -> None:
-        """Open a node again whose evaluation did not end."""
-        heapq.heappush(self.open, (self.working.pop(number), number))
+    @undisturbed
+    def end(self) -> None:
+        """Open the nodes again whose evaluation did not end, and save."""
+        for number in list(self.working):
+            heapq.heappush(self.open, (self.working.pop(number), number))
+        self.save()
 
     @undisturbed
     def take_in(self, number: int, found: Evaluation) -> None:
@@ -252,9 +257,7 @@ def run(search: Search, n_jobs: int) -> str:
     except KeyboardInterrupt:
         return "interrupted"
     finally:
-        for number in list(search.working):
-            search.give_back(number)
-        search.save()
+        search.end()
 
 
 def _run_here(search: Search) -> str:

@@ -10,6 +10,9 @@ from queue import SimpleQueue
 from typing import Any
 
 _computes_directly = False
+# Held during a step that must not be halved; for so many seconds at most an interruption waits for its end.
+WHOLE_STEP = threading.RLock()
+LONGEST_STEP = 10.0
 
 
 def compute_directly() -> None:
@@ -72,8 +75,7 @@ class Interruptible:
         try:
             self._answer_calls()
         except BaseException:
-            number = ctypes.c_ulong(self._thread.ident or 0)
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(number, ctypes.py_object(KeyboardInterrupt))
+            self._interrupt()
             raise
         value, error = outcome[0]
         if error is not None:
@@ -82,6 +84,20 @@ class Interruptible:
             finally:
                 del error, outcome  # or the error would hold itself through this frame
         return value
+
+    def _interrupt(self) -> None:
+        """Raise KeyboardInterrupt in the computation, before or after a step, where it has such steps.
+
+        A thread that waits for the lock meanwhile is interrupted when it has it, before the first line of its step.
+        """
+        assert self._thread is not None
+        held = WHOLE_STEP.acquire(timeout=LONGEST_STEP)
+        try:
+            number = ctypes.c_ulong(self._thread.ident or 0)
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(number, ctypes.py_object(KeyboardInterrupt))
+        finally:
+            if held:
+                WHOLE_STEP.release()
 
     def clean_up(self, seconds: float) -> None:
         """After an interruption, wait so many seconds at most for the computation to end as well."""

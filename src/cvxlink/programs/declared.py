@@ -230,6 +230,9 @@ class SpecialProgram(DeclaredProgram):
         Whether a CVXPY solver may be chosen automatically if no route accepts the program.
     refutes : function, optional
         ``refutes(data, status)`` returns the reason why a verdict such as INFEASIBLE is wrong, or an empty string.
+    disproves : function, optional
+        ``disproves(data, duals)`` returns the proof in words that no point is feasible, from the multipliers of a route
+        that says so, or an empty string if they prove nothing.
     """
 
     data: Any
@@ -239,6 +242,7 @@ class SpecialProgram(DeclaredProgram):
     not_linear: str = "it is a program of a special kind"
     suits_solvers: bool = True
     refutes: Callable[[Any, Any], str] | None = None
+    disproves: Callable[[Any, Mapping[str, Any]], str] | None = None
 
     def linear_sdp(self) -> LinearSDP:
         """Return the data, if they are a linear semidefinite program."""

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-import platform
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 
+from ..numerics.versions import package_versions
 from .catalogue import SOLVERS
 from .executables import COMMAND_LINE
-
-PACKAGES = ("cvxlink", "cvxpy", "numpy", "scipy")
 
 
 def version_of(solver: str) -> str:
@@ -24,8 +22,7 @@ def version_of(solver: str) -> str:
 
 def versions_with(solver: str | None) -> dict[str, str]:
     """Return the versions of Python, of the packages that every solve uses, and of a solver."""
-    found = {"python": platform.python_version()} | {package: _installed(package) for package in PACKAGES}
-    return found if solver is None else found | {solver: version_of(solver)}
+    return dict(package_versions()) if solver is None else {**package_versions(), solver: version_of(solver)}
 
 
 @cache
@@ -41,5 +38,5 @@ def _said(solver: str, path: str, changed: int) -> str:
 def _installed(package: str) -> str:
     try:
         return version(package)
-    except PackageNotFoundError:  # run from sources, or reached without a package of that name
+    except PackageNotFoundError:  # reached without a package of that name
         return ""

@@ -84,8 +84,10 @@ def _machines(records: Sequence[Record], environments: Mapping[str, Mapping[str,
         )
         which = f", which differ in {', '.join(differ)}" if differ else ""
         yield f"Caution: cells were computed in {len(used)} environments{which}; compare times within each one only."
-    if any(environments.get(one, {}).get("throttles") for one in used):
-        yield "Caution: the processor was slowed down to cool or to save power, so times are uncertain."
+    hot = sum(bool(record.get("throttled")) for record in records)
+    if hot:
+        during = f"{hot} cell{'' if hot == 1 else 's'}"
+        yield f"Caution: the processor was slowed down by heat during {during}, so their times are uncertain."
 
 
 def _versions(records: Sequence[Record]) -> Iterator[str]:

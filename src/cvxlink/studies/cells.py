@@ -17,7 +17,7 @@ from ..engine.problem import Problem
 from ..errors import InvalidInput
 from ..methods.called import is_own
 from ..methods.table import Method, formulation_of, own_methods, require_options
-from ..numerics.arguments import shown
+from ..numerics.arguments import as_instance, shown
 from ..numerics.versions import package_versions
 from ..solvers.table import solvers
 from .description import Study
@@ -101,7 +101,7 @@ def cells_of(study: Study) -> list[Cell]:
 
     A name that does not exist is said; nothing is run to find that out.
     """
-    _require_known(study)
+    _require_known(as_instance(study, Study, "study", "a Study"))
     folder = str(study.folder.absolute())
     every = expanded(study)
     found = {one.name: one.content() for one in every}

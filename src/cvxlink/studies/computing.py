@@ -178,7 +178,10 @@ def _called(function: Callable[..., Any], task: Task, options: Mapping[str, Any]
 
 
 def consistent_part(links: Links, seed: int) -> Links:
-    """Go through links in random order, and leave out those that contradict the ones before."""
+    """Go through links in random order, and leave out those that contradict the ones before.
+
+    Unlike the least set of links to leave out, these do not depend on how much time there is to look for them.
+    """
     pairs = np.vstack([links.must, links.cannot])
     is_must = np.arange(len(pairs)) < len(links.must)
     kept: list[int] = []

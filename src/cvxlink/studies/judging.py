@@ -63,7 +63,7 @@ def outcome(record: Mapping[str, Any], accuracy: float | None = None) -> Outcome
     if stopped is not None:
         return stopped
     status, claimed = record.get("status"), record.get("claimed")
-    if record.get("value") is None and (claimed in VERDICTS or (record.get("outside") and claimed == OPTIMAL)):
+    if record.get("value") is None and (claimed in VERDICTS or (record.get("outside") and claimed)):
         return Outcome.NO_BOUND
     if record.get("value") is None or (status == Status.ERROR.name and claimed != OPTIMAL):
         return Outcome.ERROR

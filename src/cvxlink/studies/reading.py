@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from ..data.files.contents import bytes_of, text_in_utf8
 from ..errors import InvalidInput
-from ..numerics.arguments import as_mapping, as_path, shown
+from ..numerics.arguments import as_list, as_mapping, as_path, shown
 from .wording import WrongPart, meant
 
 Part = TypeVar("Part")
@@ -56,8 +56,11 @@ class Reader:
 
     def tables(self, name: str, kind: type) -> list[Any]:
         """Return what the tables of a name are made of."""
-        tables = self.content[name]
-        if not isinstance(tables, list) or not tables or not all(isinstance(one, Mapping) for one in tables):
+        try:
+            tables = as_list(self.content[name], name, "tables")
+        except InvalidInput:
+            tables = []
+        if not tables or not all(isinstance(one, Mapping) for one in tables):
             raise self.wrong("", name, f"{name} must be tables: write [[{name}]] above each")
         for k, one in enumerate(tables):
             self.keys(one, kind, name, k)

@@ -7,6 +7,7 @@ from threading import Lock
 from typing import Any
 
 from ..errors import SolverUnavailable
+from ..numerics.arguments import as_instance
 from ..solvers.catalogue import require_solver
 from ..solvers.table import licence_refusal
 from .description import Study
@@ -16,7 +17,8 @@ _lock = Lock()
 
 def refused_beforehand(study: Study) -> dict[str, str]:
     """Return the configurations that no cell can use here, with the reason."""
-    found = {one.name: refusal(one.solver) for one in study.configurations}
+    parts = as_instance(study, Study, "study", "a Study").configurations
+    found = {one.name: refusal(one.solver) for one in parts}
     return {name: words["reason"] for name, words in found.items() if words}
 
 

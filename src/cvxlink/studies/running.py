@@ -12,6 +12,7 @@ from typing import Any
 from ..engine.options import in_bytes
 from ..engine.sharing import shared_out
 from ..errors import CvxlinkError, InvalidInput
+from ..numerics.arguments import as_instance, as_text, shown
 from ..numerics.checks import as_count
 from ..numerics.versions import differences
 from ..solvers.capacity import memory_there_is
@@ -20,6 +21,9 @@ from .description import Study
 from .judging import Outcome, outcome
 from .recording import computed, lost, unfitness
 from .store import Store
+
+# Each job waits in a thread of its own.
+MOST_JOBS = 512
 
 
 class StudyFailed(CvxlinkError):
@@ -128,11 +132,16 @@ def run(
         The address of a Dask scheduler, such as ``"tcp://host:8786"``, whose workers compute the cells instead of this
         machine; they need the extra ``cvxlink[cluster]``. This process still writes the results.
     """
-    jobs, memory = as_count(jobs, "jobs"), in_bytes(study.memory_limit)
+    as_instance(study, Study, "study", "a Study")
+    jobs, memory = as_count(jobs, "jobs", 1, MOST_JOBS), in_bytes(study.memory_limit)
+    _require_function(tell, "tell")
     if scheduler is None:
         _require_memory(memory, jobs)
-    elif jobs > 1:
-        raise InvalidInput("jobs counts cells on this machine, and scheduler names a cluster; give one of them", "jobs")
+    else:
+        as_text(scheduler, "scheduler")
+        if jobs > 1:
+            words = "jobs counts cells on this machine, and scheduler names a cluster; give one of them"
+            raise InvalidInput(words, "jobs")
     require_usable(study)
     cells, store = _chosen(study, only), Store(folder)
     with store.writer() as writer:
@@ -165,7 +174,13 @@ def is_failure(record: dict[str, Any]) -> bool:
     return outcome(record) is not Outcome.PROVEN
 
 
+def _require_function(function: Any, name: str) -> None:
+    if function is not None and not callable(function):
+        raise InvalidInput.about(name, f"must be a function, or None, not {shown(function)}")
+
+
 def _chosen(study: Study, only: Callable[[Cell], bool] | None) -> list[Cell]:
+    _require_function(only, "only")
     return [cell for cell in cells_of(study) if only is None or only(cell)]
 
 

@@ -17,26 +17,11 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import CvxlinkError, InvalidInput
+from ..numerics.arguments import as_path
 from .environment import hash_of
+from .record import is_result
 
 RESULTS, ENVIRONMENTS, DAMAGED, LOCK = "results.jsonl", "environments.jsonl", "damaged.jsonl", ".lock"
-NUMBERS = (
-    *(
-        "accuracy",
-        "repeat",
-        "time_limit",
-        "value",
-        "bound",
-        "gap",
-        "violation",
-        "proven_to",
-        "seconds",
-        "whole_seconds",
-    ),
-    *("megabytes", "iterations"),
-)
-WORDS = ("identity", "status", "claimed", "reason", "refused", "stopped_by", "by", "plan", "log", "started")
-TABLES = ("scores", "numbers", "timings", "versions", "solver_options", "tolerances")
 
 
 class StudyBusy(CvxlinkError):
@@ -47,7 +32,7 @@ class Store:
     """The results of a study in a folder."""
 
     def __init__(self, folder: str | Path) -> None:
-        self.folder = Path(folder)
+        self.folder = as_path(folder, "folder")
         self.path = self.folder / RESULTS
 
     def records(self) -> tuple[dict[str, Any], ...]:
@@ -219,15 +204,4 @@ def _environment(line: bytes) -> dict[str, Any] | None:
 def _record(line: bytes) -> dict[str, Any] | None:
     """Return the result in a line, or None if it is damaged."""
     record = _object(line)
-    if record is None or not all(isinstance(record.get(name), str) for name in ("key", "instance", "configuration")):
-        return None
-    right = (
-        all(_is_number(record.get(name)) for name in NUMBERS)
-        and all(isinstance(record.get(name), str | None) for name in WORDS)
-        and all(isinstance(record.get(name), dict | None) for name in TABLES)
-    )
-    return record if right and ("scores" in record or record.get("accuracy") is not None) else None
-
-
-def _is_number(value: Any) -> bool:
-    return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
+    return record if record is not None and is_result(record) and isinstance(record.get("key"), str) else None

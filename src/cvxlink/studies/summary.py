@@ -14,7 +14,8 @@ from rich.table import Table
 
 from ..errors import InvalidInput, visible
 from ..numerics.arguments import shown
-from .conclusions import conclusions
+from .claims import claims
+from .conclusions import conclusions, counted
 from .description import Study
 from .measures import Measures, measures
 from .scores import Scores, numbers_in
@@ -44,6 +45,7 @@ def summary(
         chosen = [record for record in own if record["accuracy"] == accuracy]
         if chosen:
             parts += _tables(study, chosen, accuracy, score)
+        parts += _as_claimed(study, records, accuracy)
     return "\n\n".join(parts)
 
 
@@ -112,6 +114,22 @@ def _wins(times: Times, order: np.ndarray) -> str:
     head = ["", *(times.configurations[k] for k in order)]
     title = f"On how many instances the row beats the column: by more than {TIE - 1:.0%}, or as the only one to prove."
     return _table(title, head, rows, "l" + "r" * len(order))
+
+
+def _as_claimed(study: Study, records: Sequence[Record], accuracy: float) -> list[str]:
+    """Compare with other tools, whose rows nothing proves, by what all claim."""
+    common, found = claims(records, study.time_limit, accuracy)
+    rows = [
+        [one.name, "outside" if one.outside else "study", str(one.optimal), f"{one.mean:.3g}", str(one.off or "")]
+        for one in found
+    ]
+    title = (
+        f"AS CLAIMED, NOT PROVEN, accuracy {accuracy:g}: what solvers and other tools say on the "
+        f"{counted(len(common), 'instance')} that all have. Mean: shifted geometric, shift {SHIFT:g} s, what is not "
+        f"claimed optimal at {study.time_limit:g} s; other machines and other limits are not made up for."
+    )
+    head = ["", "from", "claims optimal", "mean seconds", "value is off"]
+    return [_table(title, head, rows, "llrrr")] if rows else []
 
 
 # ---------------------------------------------------------------------- studies of methods and of functions

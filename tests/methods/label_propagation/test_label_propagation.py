@@ -307,7 +307,7 @@ def in_high_precision(graph: cl.Graph, known: np.ndarray, Y: np.ndarray, normali
 
 
 @pytest.mark.parametrize("normalized", [False, True])
-@pytest.mark.parametrize("apart", [[12.0], [26.0], [38.0], [12.0, 12.5], [30.0, 30.5]])
+@pytest.mark.parametrize("apart", [[12.0], [26.0], [38.0], [9.0, 9.5], [12.0, 12.5], [30.0, 30.5]])
 def test_points_far_from_all_others_are_labelled_exactly_and_proven(apart, normalized):
     X = np.vstack([random_points(9, 2, 3), random_points(9, 2, 4) + 3, [[0, -far] for far in apart]])
     graph = cl.Graph.rbf(X, 1.0)

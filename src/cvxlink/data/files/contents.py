@@ -38,7 +38,7 @@ def require_readable(path: Path, most: int = MOST_BYTES, error: type[CvxlinkErro
     try:
         found = path.stat()
     except FileNotFoundError:
-        raise _about_path(error, f"there is no file {path}") from None
+        raise _about_path(error, f"there is no file {on_one_line(path)}") from None
     except OSError as problem:
         raise _about_path(error, f"{path} cannot be read: {problem.strerror}") from problem
     except ValueError:
@@ -48,6 +48,11 @@ def require_readable(path: Path, most: int = MOST_BYTES, error: type[CvxlinkErro
         raise _about_path(error, f"{path} cannot be read: it is {kind}")
     if found.st_size > most:
         raise _too_large(error, str(path), most)
+
+
+def on_one_line(path: Path) -> str:
+    """Return a path for a message, also one with ends of lines in its name."""
+    return str(path).replace("\n", "\\n").replace("\t", "\\t")
 
 
 def text_in_utf8(content: bytes, where: str, error: type[CvxlinkError] = InvalidFile) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import cvxpy as cp
@@ -22,6 +22,7 @@ from ...programs.declared import SpecialProgram
 from ..base import LinkedGraphProblem
 from ..shared.solvable import AlwaysSolvable
 from .equivalents import CompactCCSR, SchurCCSR
+from .few_columns import few_columns
 from .fitted_products import FittedProducts
 from .proof import certify_fitted_products
 from .routes import InteriorLeastSquares
@@ -69,6 +70,11 @@ class CCSR(LinkedGraphProblem):
     n_clusters : int, optional
         The number of clusters, for the default order: k clusters at right angles need k eigenvectors. Without it the
         order is at least the number of clusters that the cannot-links need.
+    dimension : int, optional
+        The number d of columns of the representation :math:`F_m A`; m by default. With fewer, equation (16) is not
+        convex: the program and its certificate stay those of the relaxation, and the embedding and the kernel come
+        from a local minimum A that starts at the leading eigenvectors of M. ``solution.measures`` has its cost, and by
+        how much that exceeds the certified bound at most.
 
     Notes
     -----
@@ -86,6 +92,7 @@ class CCSR(LinkedGraphProblem):
     must_weight: Any = 1.0
     cannot_weight: Any = 1.0
     n_clusters: int | None = None
+    dimension: int | None = None
 
     about = About(
         "li2009",
@@ -142,6 +149,8 @@ class CCSR(LinkedGraphProblem):
             as_count(self.order, "order", 1)
         if self.n_clusters is not None:
             as_count(self.n_clusters, "n_clusters", 1, self.graph.n)
+        if self.dimension is not None:
+            as_count(self.dimension, "dimension", 1)
         for name, pairs in (("must_weight", self.links.must), ("cannot_weight", self.links.cannot)):
             weights = as_link_values(getattr(self, name), pairs, self.links.n, name)
             on_links(weights, pairs, name, positive=False, default=1.0)
@@ -230,6 +239,14 @@ class CCSR(LinkedGraphProblem):
         )
 
     def learnt(self, values: Arrays) -> Learnt:
-        """The representation F_m M^½ and its kernel F_m M F_mᵀ, kept as a product."""
+        """The representation F_m M^½, or F_m A with fewer columns, and its kernel, kept as a product."""
         F_m, M = self.spectrum[1], self.answer(values)["M"]
-        return Learnt(kernel=Congruence(F_m, M), embedding=lambda: F_m @ square_root(M))
+        if self.dimension is None or self.dimension >= self.m:
+            return Learnt(kernel=Congruence(F_m, M), embedding=lambda: F_m @ square_root(M))
+        d = self.dimension
+        columns = cache(lambda: few_columns(self.products, M, d))
+        return Learnt(
+            kernel=lambda: Congruence(F_m, columns() @ columns().T),
+            embedding=lambda: F_m @ columns(),
+            measures=lambda: {"cost": self.products.misfit(columns() @ columns().T)},
+        )

@@ -13,6 +13,8 @@ diagonal and :math:`A(Y) \le b`.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from ...numerics.least_eigenvalue import sum_of_smallest
@@ -52,6 +54,15 @@ def proven_bound(partition: Partition, cuts: Cuts, entries: np.ndarray, mu: np.n
     diagonal = np.diag(entries)
     terms = np.minimum(diagonal * low, diagonal * high)
     return bound + total(terms) - gamma(4) * float(abs(terms).sum()) - _product(b, mu), how
+
+
+def highest_value(partition: Partition) -> float:
+    """Return a number that no feasible point has a larger value than."""
+    C = partition.C
+    negative = Congruence(C.T, -C.M) if isinstance(C, Congruence) else -C
+    c = partition.order
+    bound, _ = proven_bound(replace(partition, C=negative, offset=0.0), Cuts(), np.zeros((c, c)), np.zeros(0))
+    return (Ball(partition.offset) - bound.lower).upper
 
 
 def cost_sizes(partition: Partition) -> np.ndarray:

@@ -1,10 +1,11 @@
 r"""Bounds for the Fantope with links: the lower one is derived in :mod:`cvxlink.methods.partitions.linked_fantope`.
 
-*The upper bound* is the value of an exactly feasible point near the answer. The answer, on blocks and on the complement
-of w, has eigenvectors V and eigenvalues x. On their span, the smallest change in Dikin's metric
-(:mod:`cvxlink.methods.partitions.dual_barrier`) makes trace and cannot-links hold; it keeps 0 ⪯ X ⪯ I if its norm is at
-most one. What rounding leaves, ρ, is removed by one more such change, of norm at most :math:`\|\rho\|/\sqrt g` with the
-least eigenvalue g of the Gram matrix of the equations; that it exists is all the proof needs.
+*The upper bound* is the value of an exactly feasible point near the answer. For a dense answer, and many links, see
+:mod:`cvxlink.methods.partitions.exactly_feasible`. Otherwise the answer, on blocks and on the complement of w, has
+eigenvectors V and eigenvalues x. On their span, the smallest change in Dikin's metric
+(:mod:`cvxlink.methods.partitions.dual_barrier`) makes trace and cannot-links hold; it keeps 0 ⪯ X ⪯ I if its norm is
+at most one. What rounding leaves, ρ, is removed by one more such change, of norm at most :math:`\|\rho\|/\sqrt g`
+with the least eigenvalue g of the Gram matrix of the equations; that it exists is all the proof needs.
 """
 
 from __future__ import annotations
@@ -33,12 +34,21 @@ from ...numerics.rounding import (
 from ...numerics.threads import threads_for
 from ..shared.shares import nearest_shares
 from .dual_barrier import Pairs, dikin_weights
+from .exactly_feasible import clustering_nearby, feasible_nearby
+from .fantope_projection import eigenpairs_beside
 from .linked_fantope import LinkedFantope
+from .proof import contradicted
 
 # Eigenvalues of the answer are kept this far from 0 and 1, so that there is room for changes.
 ROOMS = (1e-13, 1e-10, 1e-8, 1e-6, 1e-5, 1e-4)
 # A multiplier below this share of its price shows that the link holds.
 BELOW = 0.99
+# Up to this order all eigenvectors of an answer may be computed.
+DENSE = 3000
+# Of so many, or more, all are used where the answer has all.
+LEAST_DENSE = 40
+# An answer as near as this to the matrix of a clustering is that clustering.
+SAME = 1e-5
 # The equations of a change are written out with at most this many numbers.
 LARGEST = 2e7
 # Changes of a larger norm are not made.
@@ -73,6 +83,14 @@ def certify_linked_fantope(data: LinkedFantope, point: Mapping[str, Matrix], dua
     )
 
 
+def disproof_of_fantope(data: LinkedFantope, duals: Mapping[str, Any]) -> str:
+    """Return that no point is feasible, if the bound of multipliers is above all values there could be."""
+    with threads_for(data.partition.order):
+        lower, _, _, how = _bound(data, data.multipliers(duals))
+    rounded = data.k * gamma(2 * terms_per_row(data.partition.C) + 2 * _largest_block(data) + 16)
+    return contradicted(lower, (Ball(data.highest) * (1 + rounded)).upper) if not how else ""
+
+
 def _bound(data: LinkedFantope, multipliers: np.ndarray) -> tuple[float, str, float, str]:
     """Return the bound, its basis, what rounding takes from it, and how it is known if not by arithmetic alone."""
     z, w, k = data.on_blocks(multipliers), data.block_w, data.k
@@ -97,6 +115,29 @@ def _largest_block(data: LinkedFantope) -> int:
 
 
 def _attained(data: LinkedFantope, Z: Matrix, z: np.ndarray) -> Ball | None:
+    """Return the value of an exactly feasible point near Z: inside, or else a clustering; None if none is found."""
+    if data.k == 1 or data.partition.order > DENSE:
+        return _attained_inside(data, Z, z)
+    # Where links leave hardly any room, what they leave is often a clustering.
+    Y = _on_blocks(data, Z)
+    found = clustering_nearby(data, Y) if np.isfinite(Y).all() else None
+    if found is not None:
+        value = _dense_value(data, found[0], np.isinf(data.block_prices), found[1])
+        if np.linalg.norm(found[0] - Y) <= SAME:
+            return value
+    inside = _attained_inside(data, Z, z)
+    return inside if inside is not None or found is None else value
+
+
+def _on_blocks(data: LinkedFantope, Z: Matrix) -> np.ndarray:
+    T = data.partition.T
+    if isinstance(Z, Congruence):
+        columns = as_dense(T.T @ Z.T)
+        return columns @ Z.M @ columns.T
+    return T.T @ (T.T @ Z).T
+
+
+def _attained_inside(data: LinkedFantope, Z: Matrix, z: np.ndarray) -> Ball | None:
     """Return the value of an exactly feasible point near Z, or None if none is found.
 
     Links that must hold are equations. So are those whose multipliers are below their prices, if that is possible:
@@ -105,17 +146,23 @@ def _attained(data: LinkedFantope, Z: Matrix, z: np.ndarray) -> Ball | None:
     if data.k == 1:
         hard = np.isinf(data.block_prices)
         return None if hard.any() else _value(data, np.zeros((data.partition.order, 0)), np.zeros((0, 0)), hard)
-    x, V = _spectrum(data, Z)
-    most = int(np.sqrt(2 * LARGEST / (len(data.block_pairs) + 1)))
-    if most < len(x):
-        x, V = x[-most:], V[:, -most:]
-    if len(x) < data.k - 1 or not np.isfinite(V).all():
-        return None
     must_hold = np.isinf(data.block_prices)
     with np.errstate(invalid="ignore"):
         held = must_hold | (abs(z) < BELOW * data.block_prices)
+    choices = (held, must_hold) if (held != must_hold).any() else (held,)
+    if data.k == data.partition.order:  # every block is a cluster
+        return _dense_value(data, np.eye(data.k), np.zeros(len(held), dtype=bool), 0.0)
+    x, V = _spectrum(data, Z)
+    most = int(np.sqrt(2 * LARGEST / (len(data.block_pairs) + 1)))
+    if len(x) < data.k - 1 or not np.isfinite(V).all():
+        return None
+    is_whole = len(x) == data.partition.order - 1
+    if data.partition.order <= DENSE and len(x) > (LEAST_DENSE if is_whole else most):
+        return _attained_densely(data, Z, choices)
+    if most < len(x):
+        x, V = x[-most:], V[:, -most:]
     best = None
-    for equations in (held, must_hold) if (held != must_hold).any() else (held,):
+    for equations in choices:
         for room in ROOMS:
             found = _made_feasible(data, x, V, room, equations)
             if found is not None and (best is None or found.upper < best.upper):
@@ -123,6 +170,27 @@ def _attained(data: LinkedFantope, Z: Matrix, z: np.ndarray) -> Ball | None:
             elif best is not None:  # more room only costs more
                 break
     return best
+
+
+def _attained_densely(data: LinkedFantope, Z: Matrix, choices: tuple[np.ndarray, ...]) -> Ball | None:
+    """Return the same from all eigenvectors on blocks, whose number does not matter."""
+    x, V = eigenpairs_beside(_on_blocks(data, Z), data.block_w)
+    best = None
+    for held in choices:
+        found = feasible_nearby(data, x, V, held)
+        if found is not None:
+            value = _dense_value(data, found[0], held, found[1])
+            best = value if best is None or value.upper < best.upper else best
+    return best
+
+
+def _dense_value(data: LinkedFantope, Y: np.ndarray, held: np.ndarray, off: float) -> Ball:
+    """Return the value of the exactly feasible matrix that differs from Y by ``off`` at most."""
+    C, size = data.partition.block_C, row_sums_above(data.partition.block_C)
+    a, b = data.block_pairs[~held].T
+    paid = dot(data.block_prices[~held], abs(Y[a, b]) + off) if len(a) else Ball(0.0)
+    rounded = data.k * gamma(2 * terms_per_row(data.partition.C) + 2 * _largest_block(data) + 16)
+    return inner_product(C, Y) + paid + Ball(0.0, (Ball(off + rounded) * size).upper)
 
 
 def _spectrum(data: LinkedFantope, Z: Matrix) -> tuple[np.ndarray, np.ndarray]:
@@ -134,11 +202,7 @@ def _spectrum(data: LinkedFantope, Z: Matrix) -> tuple[np.ndarray, np.ndarray]:
         small = R[1:, 1:] @ Z.M @ R[1:, 1:].T
         x, turned = np.linalg.eigh((small + small.T) / 2)
         return x, V[:, 1:] @ turned
-    Y = T.T @ (T.T @ Z).T
-    v = Y @ w
-    Y = Y - np.outer(w, v) - np.outer(v, w) + (w @ v - 2) * np.outer(w, w)
-    x, V = np.linalg.eigh((Y + Y.T) / 2)
-    return x[1:], V[:, 1:]
+    return eigenpairs_beside(_on_blocks(data, Z), w)
 
 
 def _made_feasible(data: LinkedFantope, x: np.ndarray, V: np.ndarray, room: float, held: np.ndarray) -> Ball | None:

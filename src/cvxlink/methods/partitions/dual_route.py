@@ -47,6 +47,11 @@ KEPT = 0.8
 NEW = 1e-7
 
 
+def most_columns(n_clusters: int, n_pairs: int) -> int:
+    """Return the most columns that a bundle for so many clusters and cannot-links has."""
+    return COLUMNS + PER_CLUSTER * (n_clusters - 1) + int(PER_ROOT * np.sqrt(n_pairs))
+
+
 class LinkedCutDual(Route):
     """Maximise a sum of smallest eigenvalues over one multiplier for each cannot-link between blocks."""
 
@@ -129,11 +134,10 @@ class _Bundle:
         self.along = w[self.a] * w[self.b]
         self.constant, self.size = float(w @ (C @ w)), norm_bound(C)
         self.prices = data.block_prices[data.counts]
-        # No feasible point has a larger value: |Y_ab| is at most one.
-        self.highest = self.constant + data.k * self.size + float(self.prices[np.isfinite(self.prices)].sum())
+        self.highest = data.highest
         accuracy = DEFAULT_ACCURACY if settings.accuracy is None else settings.accuracy
         self.iteration = Iteration(settings, MOST_ROUNDS, PATIENCE, max(SHARE * accuracy, LEAST))
-        self.most = COLUMNS + PER_CLUSTER * self.k + int(PER_ROOT * np.sqrt(len(self.a)))
+        self.most = most_columns(data.k, len(self.a))
         self.limits = np.minimum(self.prices, LIMIT * self.size)
         self.z = np.zeros(len(self.a))
         self.bound, self.best_z = -np.inf, self.z

@@ -23,7 +23,7 @@ from ...programs.declared import SpecialProgram
 from .cuts import Cuts, require_within
 from .kmeans_on_blocks import KMeansOnBlocks
 from .partition import Partition, refuted, require_enough_clusters
-from .proof import certify_relaxation
+from .proof import certify_relaxation, disproof
 from .relaxation import Relaxation, cut_constraints, size_constraints
 from .rounding import rounded_answer
 from .routes import Splitting
@@ -113,6 +113,7 @@ class KMeans(Problem):
             certify_relaxation,
             not_linear="its bound comes from the eigenvalues of all feasible matrices",
             refutes=refuted,
+            disproves=disproof,
         )
 
     @property
@@ -161,9 +162,20 @@ class KMeans(Problem):
                 f"{k} clusters of at most {most} points hold fewer than {len(points)} points; raise one of them",
                 "size_max",
             )
+        self._require_room_for_blocks(most)
         require_enough_clusters(self.links, k)
         if self.cuts is not None:
             require_within(as_instance(self.cuts, Cuts, "cuts", "a set of cuts, or None"), len(points), k)
+
+    def _require_room_for_blocks(self, most: int) -> None:
+        sizes = np.bincount(self.links.blocks)
+        if sizes.max() > most:
+            point = int(np.flatnonzero(self.links.blocks == sizes.argmax())[0])
+            raise InvalidInput(
+                f"must-links join point {point} with {sizes.max() - 1} others, and a cluster has at most {most} "
+                f"points; raise size_max, or remove must-links",
+                "size_max",
+            )
 
     @cached_property
     def centred(self) -> np.ndarray:

@@ -28,11 +28,12 @@ from ...programs.base import Program
 from ...programs.declared import DeclaredProgram, SpecialProgram
 from ..base import LinkedProblem
 from .block_form import BlockForm
-from .dual_proof import certify_linked_fantope
+from .dual_proof import certify_linked_fantope, disproof_of_fantope
 from .dual_route import LinkedCutDual
 from .linked_fantope import LinkedFantope
+from .linked_splitting import LinkedCutSplitting
 from .partition import Partition, refuted, require_enough_clusters
-from .proof import certify_relaxation
+from .proof import certify_relaxation, disproof
 from .relaxation import Relaxation
 from .rounding import rounded_answer
 from .routes import Splitting
@@ -153,15 +154,17 @@ class LinkedCut(LinkedProblem):
                 certify_relaxation,
                 not_linear="Z is bounded by the identity as well",
                 refutes=refuted,
+                disproves=disproof,
             )
         return SpecialProgram(
             self,
             self.data,
-            (LinkedCutDual(),),
+            (LinkedCutSplitting(), LinkedCutDual()),
             certify_linked_fantope,
             not_linear="Z is bounded by the identity as well",
             suits_solvers=False,
             refutes=refuted,
+            disproves=disproof_of_fantope,
         )
 
     @property

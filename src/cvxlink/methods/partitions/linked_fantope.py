@@ -29,6 +29,7 @@ import scipy.sparse as sp
 from ...errors import InvalidInput
 from ...numerics.checks import real_array
 from ...numerics.matrices import Congruence, Matrix, as_dense, entries, inner
+from ...numerics.rounding import row_sums_above
 from .partition import Partition
 
 # Rows of must-linked points are compared this many at a time.
@@ -172,6 +173,17 @@ class LinkedFantope:
         order, half = self.partition.order, np.tile(z / 2, 2)
         change = sp.csr_array((half, (np.concatenate([a, b]), np.concatenate([b, a]))), shape=(order, order))
         return sp.csr_array(C - change) if sp.issparse(C) else C - change.toarray()
+
+    @cached_property
+    def highest(self) -> float:
+        """What no feasible point has a larger value than: |Y_ab| is at most one."""
+        size = self.k * row_sums_above(self.partition.block_C)
+        return size + float(self.block_prices[np.isfinite(self.block_prices)].sum())
+
+    def entries_on_links(self, Y: np.ndarray) -> np.ndarray:
+        """Return Z_ij of the cannot-links for a matrix on blocks."""
+        pairs, number, share = self._lifted
+        return Y[*pairs[number].T] * share
 
     def lifted(self, V: np.ndarray, X: np.ndarray) -> Congruence:
         """Return Z = T(wwᵀ + VXVᵀ)Tᵀ, kept as a product."""

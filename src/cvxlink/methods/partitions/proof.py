@@ -11,7 +11,7 @@ from ...certificates.certificate import Certificate
 from ...numerics.matrices import Congruence, Matrix, as_dense
 from ...numerics.rounding import Ball, gamma, norm_above
 from ...numerics.threads import threads_for
-from .bounds import cost_sizes, proven_bound
+from .bounds import cost_sizes, highest_value, proven_bound
 from .cuts import rows_of
 from .feasible import repaired
 from .relaxation import Relaxation
@@ -56,6 +56,30 @@ def certify_relaxation(program: Relaxation, point: Mapping[str, Matrix], duals: 
         cost_scale=min(1.0, norm_above(cost_sizes(partition))),
         sensitivity=slips,
         missing="" if upper else "no feasible point was found that is near enough",
+    )
+
+
+def disproof(program: Relaxation, duals: Mapping[str, Any]) -> str:
+    """Return that no point is feasible, if the bound of multipliers is above the value of every point there could be.
+
+    Both are bounds on the same matrices, those with the right eigenvalues, with rounding.
+    """
+    multipliers = program.multipliers_of(duals)
+    if multipliers is None:
+        return ""
+    with threads_for(program.partition.order):
+        bound, how = proven_bound(program.partition, program.cuts, *multipliers)
+        highest = highest_value(program.partition)
+    return contradicted(bound.lower, highest) if not how else ""
+
+
+def contradicted(lower: float, highest: float) -> str:
+    """Return in words that a lower bound is above the highest value, or an empty string."""
+    if not lower > highest:
+        return ""
+    return (
+        f"proven: by the multipliers every feasible point has a value of at least {lower:.6g}, "
+        f"by its eigenvalues one of at most {highest:.6g}, so there is none"
     )
 
 

@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 
 from ...clustering import kernel_factor
+from ...clustering.impossible import why_impossible
 from ...clustering.partition_search import search
+from ...errors import InfeasibleProblem
 from ...numerics.matrices import Matrix
 from ...numerics.threads import threads_for
 from .partition import Partition
@@ -24,19 +26,15 @@ def rounded(
 
     It keeps all links and sizes; :class:`InfeasibleProblem` says why none does.
     """
-    labels, _ = search(
-        partition.block_C,
-        partition.block_d,
-        partition.n_clusters,
-        partition.apart,
-        [] if rows is None else [rows],
-        partition.block_sizes,
-        partition.least if partition.least > 1 else None,
-        partition.most,
-        random_state,
-        n_init,
-        time_limit,
-    )
+    k, sizes = partition.n_clusters, partition.block_sizes
+    least = partition.least if partition.least > 1 else None
+    starts = [] if rows is None else [rows]
+    of_graph = partition.block_C, partition.block_d, k, partition.apart, starts
+    try:
+        labels, _ = search(*of_graph, sizes, least, partition.most, random_state, n_init, time_limit)
+    except InfeasibleProblem as error:  # which speaks of blocks
+        why = why_impossible(partition.links, k, sizes, least, partition.most)
+        raise InfeasibleProblem(f"no clustering keeps the links: {why or error}") from error
     return labels[partition.links.blocks]
 
 

@@ -1,4 +1,4 @@
-r"""Alternating directions for relaxations of partitions with entries that must not be negative.
+r"""Alternating directions for relaxations of partitions.
 
 On blocks, with the unit vector w along the root weights, the program is
 
@@ -6,7 +6,8 @@ On blocks, with the unit vector w along the root weights, the program is
     \mathcal{F} = \{ww^\top + UMU^\top : 0 \preceq M \preceq I,\ \operatorname{tr} M = k - 1\},
 
 with U an orthonormal basis of the complement of w, and 𝓟 the matrices with non-negative entries, zeros at
-cannot-links, bounds on the diagonal, and cuts :math:`A(Y) \le b`. Each step projects on 𝓟 and on 𝓕, and Anderson's
+cannot-links, bounds on the diagonal, and cuts :math:`A(Y) \le b`; other conditions on single entries are in
+:mod:`cvxlink.methods.partitions.linked_splitting`. Each step projects on 𝓟 and on 𝓕, and Anderson's
 method shortens the way. The projection on 𝓟 has multipliers :math:`\nu \ge 0` for the cuts, which a few steps of an
 accelerated gradient method improve from where they were; it need not be exact, because any multipliers give a rigorous
 bound.
@@ -90,8 +91,21 @@ class Blocks:
 
     def bound(self, entries: np.ndarray, nu: np.ndarray) -> float:
         """Return the lower bound that multipliers Λ of entries and ν of scaled cuts give, up to rounding."""
-        w, (low, high) = self.w, self.partition.diagonal_bounds
-        S = self.C - entries
+        low, high = self.partition.diagonal_bounds
+        diagonal = np.diag(entries)
+        return self._least(entries, nu) + float(np.minimum(diagonal * low, diagonal * high).sum())
+
+    def value(self, Y: np.ndarray) -> float:
+        """Return the objective."""
+        return self.partition.offset + float(np.vdot(self.C, Y))
+
+    def projection(self) -> Callable[[np.ndarray, np.ndarray, float], tuple[np.ndarray, np.ndarray]]:
+        """Return the projection on 𝓟, from a matrix, multipliers of cuts and the penalty, with better multipliers."""
+        return _Polyhedron(self)
+
+    def _least(self, entries: np.ndarray, nu: np.ndarray) -> float:
+        """Return the least of ⟨S, Y⟩ over 𝓕, less what cuts allow."""
+        w, S = self.w, self.C - entries
         if len(nu):
             S = S + (self.A.T @ nu).reshape(S.shape)
         g = S @ w
@@ -102,9 +116,7 @@ class Blocks:
         smallest = 0.0
         if self.k > 1:
             smallest = scipy.linalg.eigh(inside, eigvals_only=True, subset_by_index=[0, self.k - 2]).sum()
-        diagonal = np.diag(entries)
-        least = np.minimum(diagonal * low, diagonal * high).sum()
-        return self.partition.offset + a + float(smallest) + float(least) - float(self.b @ nu)
+        return self.partition.offset + a + float(smallest) - float(self.b @ nu)
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,12 +177,12 @@ def solved(
     state = State.first(blocks) if state is None else state
     C, rho, nu = blocks.C, state.rho, state.nu
     rho_first = State.first(blocks).rho
-    in_fantope, in_polyhedron, accelerated = FantopeProjection(blocks.w, blocks.k), _Polyhedron(blocks), Anderson()
+    in_fantope, in_polyhedron, accelerated = FantopeProjection(blocks.w, blocks.k), blocks.projection(), Anderson()
     sizes = max(float(np.linalg.norm(C)), 1e-300)
     best = Found(state, state.X, -np.inf, state.multipliers(blocks), np.inf, np.inf, 0)
     before, V = state.X, state.X + state.U
     for step in range(1, most + 1):
-        X, nu = in_polyhedron(V, nu)
+        X, nu = in_polyhedron(V, nu, rho)
         U = V - X
         Y = in_fantope(X - U - C / rho)
         if step % ADAPTED_EVERY == 0 or step % CHECKED_EVERY == 0 or step == most:
@@ -179,7 +191,7 @@ def solved(
         if step % CHECKED_EVERY == 0 or step == most:
             now = State(X, U, nu, rho)
             bound = blocks.bound(now.entries(blocks), rho * nu)
-            value = blocks.partition.offset + float(np.vdot(C, Y))
+            value = blocks.value(Y)
             if bound > best.bound:
                 best = best._replace(bound=bound, multipliers=now.multipliers(blocks))
             best = best._replace(state=now, Y=Y, value=value, residual=primal, steps=step)
@@ -222,7 +234,7 @@ class _Polyhedron:
             self.largest = np.where(row == column, self.high[row], np.inf) if self.bounded else np.inf
             self.largest = np.where(self.apart.ravel()[touched], 0.0, self.largest)
 
-    def __call__(self, V: np.ndarray, nu: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def __call__(self, V: np.ndarray, nu: np.ndarray, rho: float) -> tuple[np.ndarray, np.ndarray]:
         if len(self.b):
             flat = V.ravel()[self.upper]
             nu = self._improved(flat, nu)

@@ -53,7 +53,7 @@ function machines() {
   const names = Object.keys(data.environments);
   const used = (name) => cells.filter(({ record }) => record.environment === name).length;
   const blocks = names.map((name) => h("section", { class: "machine" }, h("h4", {}, "Machine ", h("code", {}, name), ` · ${several(used(name), "cell")}`),
-    rowsOfWords(flat(data.environments[name]).map(([key, value]) => [key.replace(/_/g, " "), said(value)]))));
+    rowsOfWords(machineRows(data.environments[name]))));
   const loads = numbersIn("load");
   const clocks = numbersIn("megahertz");
   const throttled = cells.map(({ record }) => record.throttled).filter(isNumber);

@@ -4,22 +4,30 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
 import scipy.stats
 
 from ..cells import expanded
+from ..claims import claims
 from ..conclusions import conclusions
 from ..description import Study
 from ..judging import COARSEST, outcome
+from ..measures import STAGES
 from ..scores import LESS_IS_BETTER, LEVEL, Scores, numbers_in
 from ..statistics import ROOT_OF_TWO, SHIFT, TIE
 
 Record = Mapping[str, Any]
-# What curves may run over, where the instances of one data set differ in it.
-VARIED = ("links", "per_class", "labels", "wrong", "points")
+# What curves may run over, where the instances of one data set differ in it, and how an axis calls it.
+VARIED = {
+    "links": "links",
+    "per_class": "links per class",
+    "labels": "labels",
+    "wrong": "share of wrong links",
+    "points": "points",
+}
 # Student's t is nearly normal beyond so many values; the last entry serves for all of them.
 MOST_VALUES = 400
 
@@ -36,6 +44,7 @@ def content(
             "file": file,
             "shift": SHIFT,
             "tie": TIE,
+            "stages": STAGES,
             "study": {
                 "time_limit": study.time_limit,
                 "memory_limit": study.memory_limit,
@@ -46,11 +55,13 @@ def content(
             "accuracies": [[accuracy, f"{accuracy:g}"] for accuracy in study.accuracy],
             "configurations": [configuration.name for configuration in study.configurations],
             "instances": {} if of_solvers else _instances(study),
+            "varied": _varied(study),
             "conclusions": conclusions(study, records, score, environments),
             "outcomes": [_outcomes(record) if of_solvers else (None, None) for record in records],
             "environments": environments,
             "score": score,
             "lower_is_better": [*LESS_IS_BETTER, "seconds"],
+            "claims": _claims(study, records) if of_solvers else [],
             "tests": _tests(study, records) if study.kind == "methods" else [],
             **_quantiles(len(study.configurations), len(records)),
         }
@@ -77,13 +88,30 @@ def _instances(study: Study) -> dict[str, dict[str, Any]]:
     """Return of which data each instance is, what it has in common with its other draws, and what curves run over."""
     return {
         one.name: {
-            "data": str(one.data) if one.data is not None else one.name,
+            "data": "" if one.data is None else str(one.data),
             "case": repr(replace(one, name="", draw=0)),
             "draw": one.draw,
-            **{name: getattr(one, name, None) for name in VARIED},
+            "varied": {name: one.options.get(name, getattr(one, name, None)) for name in _varied(study)},
         }
         for one in expanded(study)
     }
+
+
+def _varied(study: Study) -> dict[str, str]:
+    """Return what curves may run over: properties of links, or the options of functions."""
+    if study.kind != "functions":
+        return VARIED
+    return {name: name for choice in study.instances for name in choice.options}
+
+
+def _claims(study: Study, records: Sequence[Record]) -> list[dict[str, Any]]:
+    """Return, for each accuracy at which rows of other tools can be compared, what all claim."""
+    found = []
+    for accuracy in study.accuracy:
+        common, ranked = claims(records, study.time_limit, accuracy)
+        if ranked:
+            found.append({"accuracy": accuracy, "common": len(common), "claims": [asdict(one) for one in ranked]})
+    return found
 
 
 def _tests(study: Study, records: Sequence[Record]) -> list[dict[str, Any]]:

@@ -119,22 +119,21 @@ function dataProfile(times) {
 
 // ---------------------------------------------------------------------- scores against numbers of links
 
-// What instances of one data set differ in, as words for an axis: the first of these that does.
-const VARIED = { links: "links", per_class: "links per class", labels: "labels", wrong: "share of wrong links", points: "points" };
-
 // For each data set whose instances differ in their number of links, say: mean scores, with confidence intervals.
 function linkCurves(scores, score) {
-  const varied = Object.keys(VARIED).find((key) => unique(scores.instances.map((name) => placeOf(name)[key])).length > 1);
+  const numbersOf = (name, key) => placeOf(name).varied?.[key];
+  const varied = Object.keys(data.varied).find((key) => unique(scores.instances.map((name) => numbersOf(name, key)).filter(isNumber)).length > 1);
   const sets = new Map();
   scores.instances.forEach((name, row) => {
     const place = placeOf(name);
-    if (!isNumber(place[varied])) return;
+    const value = numbersOf(name, varied);
+    if (!isNumber(value)) return;
     if (!sets.has(place.data)) sets.set(place.data, new Map());
     const byNumber = sets.get(place.data);
-    if (!byNumber.has(place[varied])) byNumber.set(place[varied], []);
-    byNumber.get(place[varied]).push(row);
+    if (!byNumber.has(value)) byNumber.set(value, []);
+    byNumber.get(value).push(row);
   });
-  return [...sets].sort(([a], [b]) => compared(a, b)).filter(([, byNumber]) => byNumber.size > 1).map(([set, byNumber]) => linkCurve(scores, score, set, byNumber, VARIED[varied]));
+  return [...sets].sort(([a], [b]) => compared(a, b)).filter(([, byNumber]) => byNumber.size > 1).map(([set, byNumber]) => linkCurve(scores, score, set, byNumber, data.varied[varied]));
 }
 
 function linkCurve(scores, score, set, byLinks, what) {
@@ -144,14 +143,23 @@ function linkCurve(scores, score, set, byLinks, what) {
     points: counts.map((links) => [links, byLinks.get(links).map((row) => scores.values[row][k]).filter(isNumber)])
       .filter(([, values]) => values.length).map(([links, values]) => [links, interval(values)]),
   }));
-  const ends = columns.flatMap(({ points }) => points.flatMap(([, one]) => [one.mean - (one.half ?? 0), one.mean + (one.half ?? 0)]));
+  const ends = endsOf(columns.flatMap(({ points }) => points.map(([, one]) => one)));
   return {
-    id: `links-${inIdentifier(set)}`,
-    title: `${score} on ${set}`,
-    note: "Mean over the draws of links, with 95 % confidence intervals.",
-    label: `${score} against ${what} on ${set}.`,
+    id: `links-${inIdentifier(set || what)}`,
+    title: set ? `${score} on ${set}` : `${score} by ${what}`,
+    note: set ? "Mean over the draws of links, with 95 % confidence intervals." : "Mean over the instances and repeats, with 95 % confidence intervals.",
+    label: `${score} against ${what}${set ? ` on ${set}` : ""}.`,
     draw(width, alone) { return drawLinkCurve(this, { width, alone, columns, counts, ends, score, what }); },
   };
+}
+
+// The range of an axis: intervals that are much wider than the means are apart, as those of two draws are, are cut.
+function endsOf(found) {
+  const means = found.map((one) => one.mean);
+  const [least, most] = [Math.min(...means), Math.max(...means)];
+  const room = most - least || Math.abs(most) / 10 || 1;
+  const ends = found.flatMap(({ mean: middle, half }) => [middle - (half ?? 0), middle + (half ?? 0)]);
+  return [...means, ...ends.map((end) => Math.min(most + room, Math.max(least - room, end)))];
 }
 
 // A name as it may stand in an identifier.
@@ -170,7 +178,7 @@ function drawLinkCurve(figure, { width, alone, columns, counts, ends, score, wha
     const at = points.map(([links, one]) => [chart.X(links) + aside, one]);
     const group = s("g", { stroke: colour, fill: "none" });
     for (const [x, { mean: middle, half }] of at) {
-      if (half !== null) group.append(s("line", { x1: x, x2: x, y1: chart.Y(middle - half), y2: chart.Y(middle + half), "stroke-opacity": 0.45, "stroke-width": 1.5 }));
+      if (half !== null) group.append(s("line", { x1: x, x2: x, y1: Math.min(chart.bottom, chart.Y(middle - half)), y2: Math.max(chart.top, chart.Y(middle + half)), "stroke-opacity": 0.45, "stroke-width": 1.5 }));
     }
     const path = at.map(([x, one], k) => `${k ? "L" : "M"}${x} ${chart.Y(one.mean)}`).join("");
     if (path) group.append(s("path", { d: path, "stroke-width": 2, "stroke-dasharray": dash || null }));

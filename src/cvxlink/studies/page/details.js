@@ -1,10 +1,8 @@
 // One cell in full: numbers, log, plan, versions, machine, and the command that repeats it.
 
 const dialog = document.getElementById("details");
-let opener = null;
 
 async function showDetails(cell, among = [cell]) {
-  opener ??= document.activeElement;
   fillDetails(cell, among);
   if (!dialog.open) dialog.showModal();
   dialog.querySelector("h2").focus();
@@ -17,7 +15,6 @@ async function showDetails(cell, among = [cell]) {
   }
 }
 
-dialog.addEventListener("close", () => { opener?.focus?.(); opener = null; });
 dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
 dialog.addEventListener("keydown", (event) => {
   const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
@@ -81,8 +78,13 @@ function machineGroup(record) {
   const machine = data.environments[record.environment] ?? {};
   return facts("Machine", [
     ["Load before → after", beforeAndAfter(record.load)], ["Clock before → after", beforeAndAfter(record.megahertz, " MHz")],
-    ["Slowed down by heat", isNumber(record.throttled) ? several(record.throttled, "time") : null], ["Environment", record.environment], ...flat(machine).map(([name, value]) => [name.replace(/_/g, " "), said(value)]),
+    ["Slowed down by heat", isNumber(record.throttled) ? several(record.throttled, "time") : null], ["Environment", record.environment], ...machineRows(machine),
   ]);
+}
+
+const CAPITALS = { cpu: "CPU", blas: "BLAS", gigabytes: "memory, GB" };
+function machineRows(machine) {
+  return flat(machine, "", ", ").map(([name, value]) => [CAPITALS[name] ?? name.replace(/_/g, " "), said(value)]);
 }
 
 function said(value) {

@@ -52,7 +52,7 @@ function intervalsOf(scores) {
 
 function shownNames() { return state.names.filter((name) => !state.hidden.has(name)); }
 function shownCells() {
-  return cells.filter(({ record }) => !state.hidden.has(record.configuration) && (state.accuracies.length < 2 || record.accuracy === state.asked));
+  return cells.filter(({ record }) => !state.hidden.has(record.configuration) && (state.accuracies.length < 2 || record.accuracy === state.asked || !isNumber(record.accuracy)));
 }
 // Rows of other tools carry no certificate: they stand in the table of cells, and in no figure.
 function comparedCells() { return shownCells().filter((cell) => !cell.record.outside); }
@@ -92,6 +92,7 @@ function solversSections(chosen, names) {
       h("section", {}, h("h2", {}, "Who wins, and what fails"), h("div", { class: "figures" },
         titled("Faster on", `On how many instances the row beats the column: by more than ${percent(data.tie - 1)} of the time, or as the only one to prove its answer.`, winsTable(shown, times.wins(data.tie), "beats")),
         titled("What came of the cells", "A count shows its cells in the table below. Wrong: the solver claims that its answer is optimal, and the certificate does not prove it to the accuracy that it was asked for.", failuresTable(shown, chosen))),
+      ...claimed(),
       titled("Where time and memory go", "Medians over the proven cells.", effortTable(shown, chosen))),
     ],
   };
@@ -108,6 +109,14 @@ function methodsSections(chosen, names) {
     summary: scoresTable(chosen, names, state.scoreNames),
     sections: [h("section", {}, h("h2", {}, data.kind === "methods" ? "Scores" : "Numbers"), h("div", { class: "figures" }, figures.map(figureElement))), ...compared],
   };
+}
+
+// Other tools beside the study, by what all of them claim.
+function claimed() {
+  const found = data.claims.find((one) => one.accuracy === state.asked);
+  if (!found) return [];
+  const note = `What solvers and other tools say on the ${several(found.common, "instance")} that all have. Other machines and other limits are not made up for.`;
+  return [titled("As claimed, not proven", note, claimsTable(found.claims))];
 }
 
 let waiting = false;
@@ -146,6 +155,23 @@ function showOnly(name, kind) {
 
 // ---------------------------------------------------------------------- the head and the foot
 
+const MOST_SENTENCES = 6;
+
+// Of many sentences the first ones and the cautions are shown at once; all are printed.
+function sentences() {
+  const isCaution = (sentence) => sentence.startsWith("Caution");
+  const found = data.conclusions.filter((sentence) => !isCaution(sentence));
+  const first = found.length > MOST_SENTENCES + 1 ? found.slice(0, MOST_SENTENCES) : found;
+  const listed = (all) => all.map((sentence) => h("li", { dir: "auto" }, sentence));
+  const place = document.getElementById("conclusions");
+  place.replaceChildren(...listed([...first, ...data.conclusions.filter(isCaution)]));
+  const rest = found.slice(first.length);
+  if (!rest.length) return;
+  const more = h("details", {}, h("summary", {}, `${several(rest.length, "more sentence")}`), h("ul", { class: "conclusions" }, listed(rest)));
+  addEventListener("beforeprint", () => { more.open = true; });
+  place.after(more);
+}
+
 function head() {
   const instances = unique(cells.map((cell) => cell.record.instance)).length;
   const started = cells.map((cell) => cell.record.started).filter(Boolean).map(String).sort();
@@ -153,11 +179,11 @@ function head() {
   const days = started.length ? unique([day(started[0]), day(started[started.length - 1])]).filter((one) => one !== "Invalid Date") : [];
   const versions = unique(cells.map((cell) => cell.record.versions?.cvxlink).filter(Boolean));
   const asked = data.kind === "solvers" && state.accuracies.length ? `accuracy ${state.accuracies.map(power).join(" and ")}` : null;
-  document.getElementById("kicker").textContent = { solvers: "A study of solvers", methods: "A study of methods" }[data.kind] ?? "A study";
+  document.getElementById("kicker").textContent = { solvers: "A study of solvers", methods: "A study of methods", functions: "A study of functions" }[data.kind];
   const said = [several(instances, "instance"), several(state.names.length, "configuration"), several(cells.length, "cell"), asked,
     `${seconds(data.study.time_limit)} per cell`, days.join(" to "), versions.length ? `cvxlink ${versions.join(", ")}` : null];
   document.getElementById("facts").replaceChildren(...said.filter(Boolean).map((words) => h("span", {}, words)));
-  document.getElementById("conclusions").replaceChildren(...data.conclusions.map((sentence) => h("li", { dir: "auto" }, sentence)));
+  sentences();
   document.getElementById("findings").append(h("div", { id: "summary-body" }));
   document.getElementById("footer").textContent = "Made by cvxlink study report. An answer counts when it is proven, not when it is claimed.";
 }

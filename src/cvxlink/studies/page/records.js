@@ -50,13 +50,13 @@ function jsonLines(chosen) {
   return chosen.map((cell) => JSON.stringify(cell.record) + "\n").join("");
 }
 
-function flat(record, prefix = "") {
+function flat(record, prefix = "", between = " ") {
   const found = [];
   for (const [name, value] of Object.entries(record)) {
     const whole = prefix + name;
     const isTable = value !== null && typeof value === "object" && !Array.isArray(value) && !(value instanceof LongText);
-    if (isTable) found.push(...flat(value, whole + "."));
-    else found.push([whole, Array.isArray(value) ? value.join(" ") : value]);
+    if (isTable) found.push(...flat(value, whole + ".", between));
+    else found.push([whole, Array.isArray(value) ? value.join(between) : value]);
   }
   return found;
 }

@@ -32,6 +32,7 @@ function significant(value, digits = 3) {
 
 function shortPower(value, digits = 2) {
   if (!isNumber(value)) return "–";
+  if (value === 0) return "0";
   const [number, power] = value.toExponential(digits - 1).split("e");
   return `${number.replace(/\.?0+$/, "")}e${Number(power)}`;
 }

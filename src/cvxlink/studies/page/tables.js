@@ -86,12 +86,13 @@ function failuresTable(names, chosen) {
 
 // Where time and memory go, over the cells that are proven.
 function effortTable(names, chosen) {
-  const parts = ["compile", "solve", "certify"];
+  const parts = Object.keys(data.stages);
+  const taken = (timings, part) => timings && data.stages[part].reduce((sum, name) => sum + (timings[name] ?? 0), 0);
   const middle = (values) => (values.length ? median(values) : null);
   const rows = names.map((name) => {
     const mine = chosen.filter((cell) => cell.record.configuration === name && outcome(cell, state.judged) === "proven").map((cell) => cell.record);
     const of = (read) => middle(mine.map(read).filter(isNumber));
-    const times = parts.map((part) => of((record) => record.timings?.[part]));
+    const times = parts.map((part) => of((record) => taken(record.timings, part)));
     const errors = of((record) => (Array.isArray(record.dimacs) ? Math.max(...record.dimacs.filter(isNumber).map(Math.abs)) : null));
     return h("tr", {}, nameCell(name), times.map((t) => number(seconds(t), t)),
       number(significant(of((record) => record.megabytes)), of((record) => record.megabytes)),
@@ -115,6 +116,15 @@ function spread(records) {
   }
   const ratios = [...groups.values()].filter((times) => times.length > 1).map((times) => Math.max(...times) / Math.max(1e-9, Math.min(...times)));
   return ratios.length ? `${significant(median(ratios))}×` : "–";
+}
+
+function claimsTable(claims) {
+  const rows = claims.map(({ name, outside, optimal, mean: middle, off }) => h("tr", { "data-name": name }, nameCell(name),
+    h("td", {}, outside ? "another tool" : "this study"), number(optimal, optimal), number(seconds(middle), middle), number(off || "·", off)));
+  return table("What is claimed, not proven", [
+    heading("Name"), heading("From"), heading("Claims optimal on", { class: "number" }), heading("Mean time", { class: "number" }),
+    heading("Value is off on", { class: "number" }),
+  ], rows, { id: "claims" });
 }
 
 // ---------------------------------------------------------------------- studies of methods and of functions
@@ -184,10 +194,11 @@ function outcomeWords(cell) {
 
 function outcomeMark(words) { return h("span", { class: `outcome ${words.replace(/ /g, "-")}` }, words); }
 
+const collator = new Intl.Collator("en", { numeric: true });
 function compared(a, b) {
   const [noA, noB] = [a, b].map((v) => v === null || v === undefined);
   if (noA || noB) return noA - noB || 0;
-  return typeof a === "string" ? a.localeCompare(b, "en", { numeric: true }) : a - b;
+  return typeof a === "string" ? collator.compare(a, b) : a - b;
 }
 
 class CellsTable {

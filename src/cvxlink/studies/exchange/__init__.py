@@ -1,0 +1,1 @@
+"""Results to and from other tools: tables, a folder for benchopt, and tables that other tools wrote."""
