@@ -22,7 +22,7 @@ from sklearn.semi_supervised import LabelSpreading
 
 import cvxlink as cl
 from fast_paths import SOLVERS, seconds
-from resumable import bold_least, table, write_report
+from pages import bold_least, table, write_report
 
 
 def data(n: int, kind: str = "neighbours") -> tuple[cl.Graph, np.ndarray, np.ndarray]:

@@ -1,22 +1,20 @@
 """The best clustering, proven: public instances of k-means with links, and the root bound against solvers.
 
-    CVXLINK_DATA=… python benchmarks/exact.py                        # all instances, up to 600 s each
-    CVXLINK_DATA=… python benchmarks/exact.py --sets iris --instances 3
-    CVXLINK_DATA=… python benchmarks/exact.py --root                 # the bound at about 300 points against solvers too
+    CVXLINK_DATA=… cvxlink study run studies/exact.toml
+    python benchmarks/exact.py
+    python benchmarks/exact.py --root                 # the bound at about 300 points against solvers too
 
-The instances are those of Piccialli, Russo Russo & Sudoso (2022): for each data set, X as they ship it, the number of
+The first computes what is missing, up to ten minutes for an instance; the second makes the page of what is there. The
+instances are those of Piccialli, Russo Russo & Sudoso (2022): for each data set, X as they ship it, the number of
 clusters and draws of must-links and cannot-links. They are looked for in the folder ``exact`` of CVXLINK_DATA, one .npz
-per set with X, k and arrays must_NAME and cannot_NAME. Without them only ``--root`` runs, on generated points. Finished
-instances are kept in a file, so a run can be interrupted.
+per set with X, k and arrays must_NAME and cannot_NAME. The bound at the root is on generated points.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
-import platform
+import sys
 import warnings
-from importlib.metadata import version
 from itertools import product
 from pathlib import Path
 from time import perf_counter
@@ -24,80 +22,25 @@ from time import perf_counter
 import numpy as np
 
 import cvxlink as cl
-from resumable import RESULTS, Cells, bold_least, table, work_through, write_report
+from pages import RESULTS, Finished, arguments_of, bold_least, made_by, require_cells, table, write_report
 
-CELLS = RESULTS / "exact.jsonl"
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "studies"))
+
+from cells.exact import GAP
+
 FIELDS = ("set", "name")
-GAP = 1e-4
-LIMIT, JOBS, BASELINE_LIMIT = 600.0, 2, 120.0
+BASELINE_LIMIT = 120.0
 SOLVERS = ("CLARABEL", "SCS", "SDPA")
 N_ROOT, N_ROOT_LINKS, N_ROOT_CLUSTERS = 300, 60, 4
+WHOLE = ("n", "k", "must", "cannot", "order", "rounds", "nodes")
 
 
-def folder() -> Path | None:
-    """Where the instances are, or None."""
-    home = os.environ.get("CVXLINK_DATA")
-    path = Path(home) / "exact" if home else None
-    return path if path is not None and path.is_dir() else None
-
-
-def instances(path: Path) -> dict[str, cl.KMeans]:
-    """The problems of one data set, by name."""
-    with np.load(path, allow_pickle=False) as file:
-        X, k = file["X"], int(file["k"])
-        names = sorted(name.removeprefix("must_") for name in file.files if name.startswith("must_"))
-        return {
-            name: cl.KMeans(X, cl.Links(len(X), must=file[f"must_{name}"], cannot=file[f"cannot_{name}"]), k)
-            for name in names
-        }
-
-
-def squared_distances(X: np.ndarray, labels: np.ndarray) -> float:
-    """The value of a clustering, by its definition."""
-    return float(sum(((X[labels == k] - X[labels == k].mean(axis=0)) ** 2).sum() for k in np.unique(labels)))
-
-
-def measured(problem: cl.KMeans, limit: float, jobs: int, gap: float = GAP) -> dict:
-    """Search for the best clustering, and return what came out, with the value computed anew."""
-    found = cl.optimal_clustering(problem, gap=gap, time_limit=limit, n_jobs=jobs)
-    value = squared_distances(problem.X, found.labels)
-    root = found.tree[0]
+def cells_by_set(cells: Finished) -> dict[str, list[dict]]:
+    """Return the cells of each data set, with whole numbers where they are."""
     return {
-        "n": problem.links.n,
-        "k": problem.n_clusters,
-        "must": len(problem.links.must),
-        "cannot": len(problem.links.cannot),
-        "order": problem.links.n_blocks,
-        "status": str(found.status),
-        "value": value,
-        "bound": found.bound,
-        "gap": (value - found.bound) / value,
-        "relaxation_gap": (value - found.history[0].bound) / value if found.history else None,
-        "root_gap": max(value - root.bound, 0.0) / value,
-        "rounds": max(len(found.history) - 1, 0),
-        "nodes": len(found.tree),
-        "kept": not problem.links.violated(found.labels),
-        "seconds": found.seconds,
+        name: [cell | {key: int(cell[key]) for key in WHOLE} for cell in cells.of(name)]
+        for name in sorted({key[0] for key in cells.done})
     }
-
-
-def solved_instances(path: Path, arguments: argparse.Namespace) -> str:
-    """Solve the instances that are asked for, and return their tables."""
-    settings = {"gap": GAP, "limit": arguments.limit, "jobs": arguments.jobs}
-    cells = Cells(arguments.cells, settings, FIELDS)
-    sets = {file.stem: instances(file) for file in sorted(path.glob("*.npz"))}
-    unknown = set(arguments.sets or ()) - set(sets)
-    if unknown:
-        raise SystemExit(f"there are no sets {', '.join(sorted(unknown))} in {path}; there are {', '.join(sets)}")
-    chosen = {name: sets[name] for name in arguments.sets or sets}
-    todo = [(name, one) for name, several in chosen.items() for one in list(several)[: arguments.instances]]
-
-    def compute(name: str, one: str) -> None:
-        cells.add({"set": name, "name": one, **measured(sets[name][one], arguments.limit, arguments.jobs)})
-
-    work_through([key for key in todo if key not in cells.done], lambda name, one: f"{name} {one}", compute)
-    done = {name: cells.of(name) for name in sets if cells.of(name)}
-    return f"{by_set(done)}\n{one_by_one(done)}"
 
 
 def by_set(done: dict[str, list[dict]]) -> str:
@@ -198,43 +141,25 @@ time.
 {chr(10).join(sections)}"""
 
 
-def command(arguments: argparse.Namespace) -> str:
-    """The command that makes the page."""
-    some = f" --sets {' '.join(arguments.sets)}" if arguments.sets else ""
-    some += f" --instances {arguments.instances}" if arguments.instances else ""
-    root = f" --root --baseline-limit {arguments.baseline_limit:g}" if arguments.root else ""
-    return f"python benchmarks/exact.py{some} --limit {arguments.limit:g} --jobs {arguments.jobs}{root}"
+def more_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--root", action="store_true", help="the bound at the root against solvers, too")
+    parser.add_argument("--baseline-limit", type=float, default=BASELINE_LIMIT, help="seconds per solver")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sets", nargs="+", help="some of the data sets")
-    parser.add_argument("--instances", type=int, help="only the first so many of each set")
-    parser.add_argument("--limit", type=float, default=LIMIT, help="seconds per instance")
-    parser.add_argument("--jobs", type=int, default=JOBS, help="processes")
-    parser.add_argument("--root", action="store_true", help="the bound at the root against solvers, too")
-    parser.add_argument("--baseline-limit", type=float, default=BASELINE_LIMIT, help="seconds per solver")
-    parser.add_argument("--cells", type=Path, default=CELLS, help="where finished instances are kept")
-    parser.add_argument("--save", type=Path, default=RESULTS / "exact.md")
-    arguments = parser.parse_args()
+    asked = arguments_of(__doc__, RESULTS / "exact.md", more_arguments)
     warnings.simplefilter("ignore")
-    path = folder()
-    sections = []
-    if path is None:
-        print("CVXLINK_DATA names no folder with exact/*.npz in it, so the public instances are left out")
-    else:
-        sections.append(solved_instances(path, arguments))
-    if arguments.root:
-        sections.append(root_bounds(arguments.baseline_limit))
-    if not sections:
-        return
-    print("\n".join(sections))
-    versions = ", ".join(f"{name} {version(name)}" for name in ("numpy", "scipy", "cvxpy", "clarabel", "scs"))
+    cells = Finished.in_studies(["exact"], FIELDS, asked.folder)
+    if not asked.root:
+        require_cells(cells, "exact")
+    done = cells_by_set(cells)
+    sections = [f"{by_set(done)}\n{one_by_one(done)}"] if done else []
+    sections += [root_bounds(asked.baseline_limit)] if asked.root else []
     write_report(
-        arguments.save,
+        asked.save,
         f"""# The best clustering of k-means with links, proven
 
-Made by `{command(arguments)}` on {os.cpu_count()} cores, Python {platform.python_version()}, {versions}.
+{made_by("exact", "exact", packages=("numpy", "scipy", "cvxpy", "clarabel", "scs"))}
 
 Instances of Piccialli, Russo Russo & Sudoso (2022), An exact algorithm for semi-supervised minimum sum-of-squares
 clustering. Each is proven to a relative gap of {GAP:g} between the value of a clustering that keeps all links,
@@ -243,7 +168,7 @@ computed anew from the data, and a bound that no clustering is below.
 """
         + "\n".join(sections),
     )
-    print(f"written to {arguments.save}")
+    print(f"written: {asked.save}")
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ from typing import Any
 import cvxpy as cp
 
 import cvxlink as cl
-from resumable import table
+from pages import table
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 from helpers.gradients import by_gradient

@@ -25,7 +25,7 @@ import numpy as np
 import scipy.linalg
 
 import cvxlink as cl
-from resumable import bold_least, table, write_report
+from pages import bold_least, table, write_report
 
 SOLVERS = ("CLARABEL", "SCS", "CVXOPT", "SDPA")
 

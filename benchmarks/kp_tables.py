@@ -1,37 +1,35 @@
 """Tables IV to VII of the KP paper (Hu, Chen, Zhang & Yin 2010), computed again beside the printed values.
 
-    CVXLINK_DATA=… python benchmarks/kp_tables.py --trials 5
+    CVXLINK_DATA=… cvxlink study run studies/kp_tables.toml
+    CVXLINK_DATA=… cvxlink study run studies/kp_ranks.toml
+    python benchmarks/kp_tables.py
 
 The data (synthetic_control, usps0123, mnist0123) are looked for in the folder that CVXLINK_DATA names, then on OpenML;
-Wine is scikit-learn's. Every finished cell is appended to docs/results/kp_tables.jsonl at once: interrupt it when you
-like, and the same command goes on where it stopped. More trials add to those that are there, and a larger --time-limit
-tries the stopped cells again. The page and its picture are written at the end; --report writes them from the cells that
-are there.
+Wine is scikit-learn's. The first two commands compute what is missing, and can be interrupted; the third makes the page
+and its picture of what is there. More trials, added to the studies, add to those that are there.
 
-All tables share one setting, above all GRAPH below. Seconds are the wall time of ``solve`` with reductions, the
-eigenvectors that the method needs, and the certificate, without graph and k-means, as in the paper.
+All tables share one setting, above all GRAPH in studies/cells/kp_tables.py. Seconds are the wall time of ``solve`` with
+reductions, the eigenvectors that the method needs, and the certificate, without graph and k-means, as in the paper.
 """
 
 from __future__ import annotations
 
-import argparse
-import os
-import platform
 import sys
-import time
 from collections import defaultdict
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import numpy as np
 
-import cvxlink as cl
-from resumable import RESULTS, Cells, bold_best, save_figure, work_through, write_report
-from resumable import table as markdown
+from pages import RESULTS, Finished, arguments_of, bold_best, made_by, require_cells, save_figure, write_report
+from pages import table as markdown
 
-GRAPH = {"n_neighbors": 10, "sigma": "mean", "symmetrize": "mutual", "connect": True}
-METHODS = {"KP": cl.KP, "PCP": cl.PCP, "Improved-order": cl.ImprovedOrder, "Gaussian-field": cl.GaussianField}
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "studies"))
+
+from cells.kp_tables import GRAPH, METHODS
+
+FIELDS = ("table", "method", "r", "trial")
 
 
 @dataclass(frozen=True)
@@ -152,76 +150,18 @@ PRINTED_RANKS = {
 }
 
 
-def compute(table: str, method: str, r: int, trial: int, data: tuple, limit: float) -> dict:
-    """Solve and score one cell."""
-    X, y, graph = data
-    links = cl.Links.sample(y, per_class=r, random_state=1000 * trial + r)
-    # A graph of its own, so that eigenvectors are computed, and timed, anew.
-    problem = METHODS[method](cl.Graph(graph.W, X, graph.recipe), links)
-    start = time.perf_counter()
-    solution = problem.solve(time_limit=limit, strict=False)
-    cell = {"table": table, "method": method, "r": r, "trial": trial, "status": str(solution.status)}
-    cell["seconds"] = round(time.perf_counter() - start, 3)
-    if solution.status is cl.Status.LIMIT:
-        cell["limit"] = limit
-    if solution.status.has_answer:
-        labels = solution.cluster(len(np.unique(y)), random_state=trial)
-        gap = solution.certificate.relative_gap
-        cell |= {"nmi": round(cl.metrics.nmi(y, labels), 4), "gap": gap, "rank": solution.rank}
-        if table == "VII":
-            # The tolerance of MATLAB's rank(), which the paper's ranks are likely to be.
-            cell["machine_rank"] = int(np.linalg.matrix_rank(solution.kernel))
-    return cell
-
-
-def wanted(tables: list[str], methods: list[str], trials: int) -> list[tuple[str, str, int, int]]:
-    """All cells, trial by trial, so that an interrupted run has as many of each."""
-    return [
-        (table, method, r, trial)
-        for trial in range(trials)
-        for table in tables
-        for method in methods
-        if table != "VII" or method in PRINTED_RANKS
-        for r in range(1, 11)
-    ]
-
-
-def run(cells: Cells, wanted: list[tuple[str, str, int, int]], limit: float) -> None:
-    data: dict[str, tuple] = {}
-
-    def stopped(table: str, method: str, r: int, trial: int) -> bool:
-        """Whether as much time as there is now was not enough, for this cell or for its first trial."""
-        tried = (cells.done.get((table, method, r, k), {}) for k in {0, trial})
-        return any(cell.get("limit", 0.0) >= limit for cell in tried)
-
-    def finished(key: tuple[str, str, int, int]) -> bool:
-        return key in cells.done and "limit" not in cells.done[key]
-
-    todo = [key for key in wanted if not finished(key) and not stopped(*key)]
-
-    def add(table: str, method: str, r: int, trial: int) -> None:
-        if stopped(table, method, r, trial):
-            return
-        if table not in data:
-            X, y = cl.datasets.load(TABLES[table].data)
-            data[table] = X, y, cl.Graph.knn(X, **GRAPH)
-        cells.add(compute(table, method, r, trial, data[table], limit))
-
-    work_through(todo, lambda table, method, r, k: f"table {table}, {method}, r = {r}, trial {k + 1}", add)
-
-
 # ---------------------------------------------------------------------- the report
 
 
 def stopped(found: list[dict]) -> str:
     """Say why a cell has no numbers."""
-    limits = [cell["limit"] for cell in found if "limit" in cell]
+    limits = [cell["stopped_after"] for cell in found if "stopped_after" in cell]
     if limits:
         return f"> {max(limits):g}"
     return "failed" if found else "not run"
 
 
-def beside(name: str, cells: Cells, what: str) -> str:
+def beside(name: str, cells: Finished, what: str) -> str:
     """Return a table of one quantity, computed and as the paper prints it."""
     place = ("nmi", "deviation", "seconds").index(what)
     printed = TABLES[name].printed
@@ -242,7 +182,7 @@ def beside(name: str, cells: Cells, what: str) -> str:
     return markdown(["links", *(cell for method in METHODS for cell in (method, "paper"))], rows)
 
 
-def computed(cells: Cells, name: str, method: str, what: str) -> list[float]:
+def computed(cells: Finished, name: str, method: str, what: str) -> list[float]:
     """Return the mean of scores or seconds, or the deviation of scores, for r = 1 … 10."""
     source, reduce = {"nmi": ("nmi", np.mean), "deviation": ("nmi", np.std), "seconds": ("seconds", np.mean)}[what]
     found = ([cell[source] for cell in cells.of(name, method, r) if "nmi" in cell] for r in range(1, 11))
@@ -258,7 +198,7 @@ def side_by_side(shown: list[str], ours: list[float], theirs: list[float | None]
     return [cell for pair in zip(shown, paper, strict=True) for cell in pair]
 
 
-def nmi_tables(name: str, cells: Cells) -> str:
+def nmi_tables(name: str, cells: Finished) -> str:
     return f"""NMI, mean:
 
 {beside(name, cells, "nmi")}
@@ -272,12 +212,12 @@ Seconds:
 {beside(name, cells, "seconds")}"""
 
 
-def mean_curve(cells: Cells, table: str, method: str, what: str = "nmi") -> list[float]:
+def mean_curve(cells: Finished, table: str, method: str, what: str = "nmi") -> list[float]:
     found = ([cell[what] for cell in cells.of(table, method, r) if what in cell] for r in range(1, 11))
     return [float(np.mean(values)) if values else np.nan for values in found]
 
 
-def rank_table(cells: Cells) -> str:
+def rank_table(cells: Finished) -> str:
     def line(name: str, values: list) -> str:
         shown = ["" if v is None or (isinstance(v, float) and np.isnan(v)) else f"{v:.0f}" for v in values]
         return f"| {name} | " + " | ".join(shown) + " |"
@@ -290,8 +230,8 @@ def rank_table(cells: Cells) -> str:
     return "\n".join(lines)
 
 
-def report(cells: Cells) -> None:
-    """Write the report and the plot beside the cells."""
+def report(cells: Finished, path: Path) -> None:
+    """Write the report, and the plot beside it."""
     trials = defaultdict(set)
     gaps = []
     for cell in cells.done.values():
@@ -299,15 +239,13 @@ def report(cells: Cells) -> None:
         if cell.get("gap") is not None:
             gaps.append(cell["gap"])
     counts = ", ".join(f"table {name}: {len(trials[name])}" for name in TABLES if trials[name])
-    most, worst = max(map(len, trials.values())), max(gaps, default=float("nan"))
-    path = cells.path.with_suffix(".md")
+    worst = max(gaps, default=float("nan"))
     sections = [f"## Table {name}: {TABLES[name].title}\n\n{nmi_tables(name, cells)}" for name in ("IV", "V", "VI")]
     write_report(
         path,
         f"""# The tables of the KP paper, computed again: NMI, seconds and ranks
 
-Made by `CVXLINK_DATA=… python benchmarks/kp_tables.py --trials {most}` on {os.cpu_count()} cores, Python
-{platform.python_version()}, CVXPY {version("cvxpy")}, Clarabel {version("clarabel")}. Trials: {counts} (paper: 20).
+{made_by("kp_tables", "kp_tables", "kp_ranks", packages=["cvxpy", "clarabel"])} Trials: {counts} (paper: 20).
 
 All tables and methods share one setting: {GRAPH["n_neighbors"]} nearest neighbours, *{GRAPH["symmetrize"]}* edges,
 weights exp(−d²/2σ²) with σ the average distance to the neighbours, components joined by the shortest edges, the
@@ -331,13 +269,11 @@ Ranks count the eigenvalues above 1e-6 of the largest, or those above rounding e
 {rank_table(cells)}
 """,
     )
-    plot(cells)
+    plot(cells, path)
     print(f"written: {path} and the plot beside it")
 
 
-def plot(cells: Cells) -> None:
-    import matplotlib.pyplot as plt
-
+def plot(cells: Finished, path: Path) -> None:
     figure, axes = plt.subplots(1, 3, figsize=(7.5, 3.6), sharey=True, layout="constrained")
     for axis, name in zip(axes, ("IV", "V", "VI"), strict=True):
         links = [TABLES[name].links(r) for r in range(1, 11)]
@@ -360,34 +296,15 @@ def plot(cells: Cells) -> None:
     figure.legend(
         *handles, loc="outside upper center", ncols=4, frameon=False, fontsize=9, title=title, title_fontsize=9
     )
-    save_figure(figure, cells.path.with_suffix(".png"), dpi=150)
+    save_figure(figure, path.with_suffix(".png"), dpi=150)
     plt.close(figure)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--trials", type=int, choices=range(1, 1001), metavar="N", default=5)
-    parser.add_argument("--tables", nargs="+", choices=TABLES, default=list(TABLES))
-    parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS))
-    parser.add_argument("--symmetrize", choices=("mutual", "mean", "union"), default=GRAPH["symmetrize"])
-    parser.add_argument("--time-limit", type=float, default=60.0, help="seconds per cell; stopped cells are marked")
-    parser.add_argument(
-        "--cells", type=Path, default=RESULTS / "kp_tables.jsonl", help="where finished cells are kept, and the report"
-    )
-    parser.add_argument("--report", action="store_true", help="compute nothing, write the page")
-    arguments = parser.parse_args()
-    GRAPH["symmetrize"] = arguments.symmetrize
-    settings = {"graph": GRAPH, "normalized": True, "scaling": None}
-    cells = Cells(arguments.cells, settings, ("table", "method", "r", "trial"))
-    try:
-        if not arguments.report:
-            run(cells, wanted(arguments.tables, arguments.methods, arguments.trials), arguments.time_limit)
-    except KeyboardInterrupt:
-        sys.exit("interrupted; the same command goes on from here")
-    except cl.DataUnavailable as error:
-        sys.exit(str(error))
-    if cells.done:
-        report(cells)
+    asked = arguments_of(__doc__, RESULTS / "kp_tables.md")
+    cells = Finished.in_studies(["kp_tables", "kp_ranks"], FIELDS, asked.folder)
+    require_cells(cells, "kp_tables", "kp_ranks")
+    report(cells, asked.save)
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ import scipy.sparse as sp
 
 import cvxlink as cl
 from cvxlink import terms
-from resumable import bold_least, table, write_report
+from pages import bold_least, table, write_report
 
 HEAD = ("program", "solver", "dual (gap)", "s", "declared (gap)", "s", "ratio")
 

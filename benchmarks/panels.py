@@ -11,7 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import cvxlink as cl
-from resumable import save_figure
+from pages import save_figure
 
 COLUMNS = 4
 # The width at which the pages show a picture, in inches.

@@ -18,7 +18,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import cvxlink as cl
-from resumable import bold_least, table, write_report
+from pages import bold_least, table, write_report
 
 INSTANCES = {
     "iris75": "Every second point of Iris, 3 links per class and pair of classes",

@@ -13,9 +13,9 @@ requirement.)
 from __future__ import annotations
 
 import argparse
-import importlib
 import os
 import platform
+import sys
 import time
 import warnings
 from collections.abc import Callable
@@ -24,31 +24,18 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import numpy as np
-from scipy.cluster.hierarchy import fcluster
-from scipy.spatial.distance import pdist, squareform
-from sklearn.cluster import KMeans, SpectralClustering
 from sklearn.preprocessing import StandardScaler
-from sklearn.semi_supervised import LabelSpreading
 
 import cvxlink as cl
-from resumable import bold_best, table, write_report
+from cvxlink.studies import Task
+from pages import bold_best, table, write_report
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "studies"))
+
+from cells import peers
 
 PACKAGES = ("scikit-learn", "active-semi-supervised-clustering", "metric-learn", "constrained-linkage", "cvxlink")
 DATA = {"iris": "Iris", "wine": "Wine", "digits": "Digits 0–3, the first 100 of each"}
-
-
-@dataclass(frozen=True, eq=False)
-class Task:
-    """Points, links, and the classes, which only the scores and :func:`spread_labels` look at."""
-
-    X: np.ndarray
-    y: np.ndarray
-    links: cl.Links
-    seed: int
-
-    @property
-    def k(self) -> int:
-        return len(np.unique(self.y))
 
 
 @dataclass(frozen=True)
@@ -62,77 +49,27 @@ class Peer:
     takes_links: bool = True
 
 
-# ---------------------------------------------------------------------- scikit-learn
-
-
-def kmeans(task: Task) -> np.ndarray:
-    return KMeans(task.k, random_state=task.seed).fit_predict(task.X)
-
-
-def spectral(task: Task) -> np.ndarray:
-    return SpectralClustering(task.k, affinity="nearest_neighbors", random_state=task.seed).fit_predict(task.X)
-
-
-def spread_labels(task: Task) -> np.ndarray:
-    known = np.full(len(task.y), -1)
-    known[task.links.linked] = task.y[task.links.linked]
-    return LabelSpreading().fit(task.X, known).transduction_
-
-
-# ---------------------------------------------------------------------- packages that take pairs
-
-
-def constrained_kmeans(kind: str) -> Callable[[Task], np.ndarray]:
-    def cluster(task: Task) -> np.ndarray:
-        with np.errstate():  # importing the package makes numpy raise at every underflow, for good
-            module = importlib.import_module("active_semi_clustering.semi_supervised.pairwise_constraints")
-        np.random.seed(task.seed)  # the package has no random_state
-        estimator = getattr(module, kind)(n_clusters=task.k)
-        return estimator.fit(task.X, ml=task.links.must.tolist(), cl=task.links.cannot.tolist()).labels_
-
-    return cluster
-
-
-def learned_metric(kind: str) -> Callable[[Task], np.ndarray]:
-    def cluster(task: Task) -> np.ndarray:
-        learner = getattr(importlib.import_module("metric_learn"), kind)(preprocessor=task.X, random_state=task.seed)
-        pairs = np.vstack([task.links.must, task.links.cannot])
-        learner.fit(pairs, np.repeat([1, -1], [len(task.links.must), len(task.links.cannot)]))
-        return KMeans(task.k, random_state=task.seed).fit_predict(learner.transform(task.X))
-
-    return cluster
-
-
-def constrained_linkage(task: Task) -> np.ndarray:
-    linkage = importlib.import_module("constrained_linkage").constrained_linkage
-    distances = squareform(pdist(task.X))
-    penalties = -0.6 * task.links.matrix.toarray()  # the weight and the linkage of the package's own example
-    tree = linkage(distances, method="average", constraint_matrix=penalties, normalize_distances=True)
-    tree[:, 2] = np.arange(len(tree))  # rewards make heights negative and unordered; cut after the last merges
-    return fcluster(tree, task.k, criterion="maxclust")
-
-
 # ---------------------------------------------------------------------- cvxlink
 
 
 def ours(method: str, **options: str) -> Callable[[Task], np.ndarray]:
     def cluster(task: Task) -> np.ndarray:
-        estimator = cl.ConstrainedClustering(task.k, method=method, random_state=task.seed, **options)
+        estimator = cl.ConstrainedClustering(task.n_clusters, method=method, random_state=task.random_state, **options)
         return estimator.fit(task.X, links=task.links).labels_
 
     return cluster
 
 
 PEERS = (
-    Peer("KMeans (no links)", "scikit-learn", kmeans, takes_links=False),
-    Peer("SpectralClustering (no links)", "scikit-learn", spectral, takes_links=False),
-    Peer("LabelSpreading (true classes)", "scikit-learn", spread_labels, takes_links=False),
-    Peer("COP-KMeans", "active-semi-supervised-clustering", constrained_kmeans("COPKMeans")),
-    Peer("PCKMeans", "active-semi-supervised-clustering", constrained_kmeans("PCKMeans")),
-    Peer("MPCKMeans", "active-semi-supervised-clustering", constrained_kmeans("MPCKMeans")),
-    Peer("ITML, then KMeans", "metric-learn", learned_metric("ITML")),
-    Peer("MMC, then KMeans", "metric-learn", learned_metric("MMC"), most_features=10),
-    Peer("average linkage with penalties", "constrained-linkage", constrained_linkage),
+    Peer("KMeans (no links)", "scikit-learn", peers.kmeans, takes_links=False),
+    Peer("SpectralClustering (no links)", "scikit-learn", peers.spectral, takes_links=False),
+    Peer("LabelSpreading (true classes)", "scikit-learn", peers.spread_labels, takes_links=False),
+    Peer("COP-KMeans", "active-semi-supervised-clustering", peers.cop_kmeans),
+    Peer("PCKMeans", "active-semi-supervised-clustering", peers.pck_means),
+    Peer("MPCKMeans", "active-semi-supervised-clustering", peers.mpck_means),
+    Peer("ITML, then KMeans", "metric-learn", peers.itml),
+    Peer("MMC, then KMeans", "metric-learn", peers.mmc, most_features=10),
+    Peer("average linkage with penalties", "constrained-linkage", peers.average_linkage),
     Peer("KP", "cvxlink", ours("kp")),
     Peer('KP, symmetrize="mutual"', "cvxlink", ours("kp", symmetrize="mutual")),
     Peer("PCP", "cvxlink", ours("pcp")),
@@ -164,7 +101,7 @@ def why_missing(peer: Peer) -> str | None:
         return f"{peer.package} is not installed; `pip install {peer.package}` adds it"
     X, y = points("iris")
     try:
-        peer.cluster(Task(X, y, cl.Links.sample(y, n_links=20, random_state=99), 0))
+        peer.cluster(Task(X, y, cl.Links.sample(y, n_links=20, random_state=99)))
     except (ImportError, TypeError) as error:  # written for another version of what it builds on
         return f"{peer.package} {version(peer.package)} does not run in this environment ({error})"
     except Exception:  # its failures on single tasks are counted, not fatal
@@ -232,7 +169,7 @@ def section(name: str, peers: list[Peer], arguments: argparse.Namespace) -> str:
     X, y = points(name)
     counts, seeds = arguments.links, range(arguments.draws)
     tasks = {
-        count: [Task(X, y, cl.Links.sample(y, n_links=count, random_state=seed), seed) for seed in seeds]
+        count: [Task(X, y, cl.Links.sample(y, n_links=count, random_state=seed), random_state=seed) for seed in seeds]
         for count in counts
     }
     failures: list[str] = []

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 import cvxlink as cl
-from resumable import RESULTS, bold_best, table, write_report
+from pages import RESULTS, bold_best, table, write_report
 
 TEN = np.geomspace(0.2, 2.0, 10)
 

@@ -1,128 +1,29 @@
 """How far it goes: PCP by the low-rank route against solvers, and all methods for many points.
 
-    CVXLINK_DATA=… python benchmarks/scale.py                        # both parts; cells that are done are kept
-    python benchmarks/scale.py --part pcp --sizes 300 1000 --time-limit 60
-    python benchmarks/scale.py --part methods --sizes 1000 10000
+    CVXLINK_DATA=… cvxlink study run studies/scale_pcp.toml
+    cvxlink study run studies/scale_methods.toml
+    python benchmarks/scale.py
 
-Every cell runs in a process of its own, so that peak memory is its own. PCP: MNIST0123 (300, 1000 and all 3000 points)
-and USPS (9298) from the folder that CVXLINK_DATA names, blobs otherwise; 10 nearest neighbours, 50 links. Methods: five
-blobs, 10 nearest neighbours, 300 links (100 labels for label propagation); seconds are split into graph, solve (with
-reductions and certificate) and clustering.
+The first two compute what is missing, the third makes the page and its pictures of what is there. PCP: MNIST0123 (300,
+1000 and all 3000 points) and USPS (9298) from the folder that CVXLINK_DATA names, blobs otherwise; 10 nearest
+neighbours, 50 links. Methods: five blobs, 10 nearest neighbours, 300 links (100 labels for label propagation); seconds
+are split into graph, solve (with reductions and certificate) and clustering.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
-import os
-import platform
 import re
-import resource
-import subprocess
 import sys
-import time
-from importlib.metadata import version
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import numpy as np
 
-import cvxlink as cl
-from resumable import RESULTS, Cells, bold_least, save_figure, table, work_through, write_report
+from pages import RESULTS, Finished, arguments_of, bold_least, made_by, require_cells, save_figure, table, write_report
 
-PCP_SIZES = (300, 1000, 3000, 9298)
-LOW_RANK = "low-rank"
-SOLVERS = ("SDPA", "CLARABEL", "CVXOPT", "SCS")
-# Beyond, CVXPY needs more memory to write the program down than this machine has.
-LARGEST_FOR_SOLVERS = 3000
-METHOD_SIZES = (1000, 10_000, 100_000)
-METHODS = ("KP", "CCSR", "SRCP", "GFHF", "LLGC", "NCuts", "PCP")
-# What a solver may take.
-MEMORY = "16GB"
-CLASSES, DIMENSION, LINKS, LABELS = 5, 8, 300, 100
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "studies"))
 
-
-def megabytes() -> float:
-    """The peak memory of this process and of those it started."""
-    return max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)) / 1e3
-
-
-def pcp_instance(n: int) -> tuple[str, cl.PCP]:
-    """Return a PCP on n points, and what they are."""
-    if "CVXLINK_DATA" in os.environ:
-        name = "usps" if n > 3000 else "mnist0123"
-        X, y = cl.datasets.load(name)
-        pick = np.sort(np.random.default_rng(0).permutation(len(X))[:n])
-        X, y = X[pick], y[pick]
-    else:
-        name = "blobs"
-        X, y = cl.datasets.blobs(n, 4, dimension=10, random_state=0)
-    return name, cl.PCP(cl.Graph.knn(X), cl.Links.sample(y, n_links=50, random_state=0))
-
-
-def pcp_cell(n: int, how: str, limit: float) -> dict:
-    """Solve a PCP one way."""
-    name, problem = pcp_instance(n)
-    options = (
-        {"accuracy": 1e-5}
-        if how == LOW_RANK
-        else {"solver": how, "form": "dual", "time_limit": limit, "memory_limit": MEMORY}
-    )
-    start = time.perf_counter()
-    solution = problem.solve(strict=False, **options)
-    seconds = time.perf_counter() - start
-    cell = {"data": name, "seconds": seconds, "status": str(solution.status), "megabytes": megabytes()}
-    if solution.status in (cl.Status.LIMIT, cl.Status.ERROR):
-        cell["status"] = f"{solution.status}: {solution.reason.splitlines()[0][:80]}"
-    elif solution.certificate is not None:
-        cell["gap"], cell["value"] = solution.certificate.relative_gap, solution.value
-    if how == LOW_RANK:
-        V, L = solution.values.stored["K"].T, problem.L
-        start = time.perf_counter()
-        for _ in range(20):
-            L @ V
-        cell["product"] = (time.perf_counter() - start) / 20
-        cell["rank"], cell["products"] = solution.rank, int(solution.reason.split(" products")[0].split()[-1])
-    return cell
-
-
-def method_cell(n: int, how: str, limit: float) -> dict:
-    """Cluster n points from end to end."""
-    X, y = cl.datasets.blobs(n, CLASSES, dimension=DIMENSION, random_state=0)
-    times = [time.perf_counter()]
-    graph = cl.Graph.knn(X)
-    times.append(time.perf_counter())
-    links = cl.Links.sample(y, n_links=LINKS, random_state=0)
-    labels = cl.sample_labels(y, n_labels=LABELS, random_state=0) if how in ("GFHF", "LLGC") else None
-    problem = cl.methods()[how].make(graph, links, labels, CLASSES)
-    solution = problem.solve(strict=False)
-    times.append(time.perf_counter())
-    found = solution.cluster(CLASSES, random_state=0)
-    times.append(time.perf_counter())
-    graph_s, solve_s, cluster_s = np.diff(times)
-    certificate = solution.certificate
-    return {
-        "graph": graph_s,
-        "solve": solve_s,
-        "cluster": cluster_s,
-        "megabytes": megabytes(),
-        "status": str(solution.status),
-        "gap": None if certificate is None else certificate.relative_gap,
-        "nmi": cl.metrics.scores(y, found)["nmi"],
-    }
-
-
-CELLS = {"pcp": pcp_cell, "methods": method_cell}
-
-
-def in_a_process(part: str, n: int, how: str, limit: float) -> dict:
-    """Compute a cell in a process of its own."""
-    asked = [sys.executable, __file__, "--cell", json.dumps([part, n, how, limit])]
-    done = subprocess.run(asked, capture_output=True, text=True)
-    key = {"part": part, "n": n, "how": how}
-    if done.returncode:
-        words = done.stderr.strip().splitlines()
-        return {**key, "status": f"failed: {words[-1][:200] if words else done.returncode}"}
-    return {**key, **json.loads(done.stdout.splitlines()[-1])}
+from cells.scale import CLASSES, DIMENSION, LABELS, LINKS, LOW_RANK, METHODS, SOLVERS
 
 
 def exponent(sizes: list[int], seconds: list[float]) -> float:
@@ -137,7 +38,7 @@ def ended(cell: dict) -> str:
     return reason.partition(":")[0] if reason else status
 
 
-def pcp_tables(cells: Cells) -> str:
+def pcp_tables(cells: Finished) -> str:
     """Return the table of all ways, and what the low-rank route needed."""
     rows, details = [], []
     for n in sorted({cell["n"] for cell in cells.of("pcp")}):
@@ -171,7 +72,7 @@ with as many columns as the answer has:
 {table(("n", "data", "rank", "products L·V", "seconds ÷ one product"), details)}"""
 
 
-def method_table(cells: Cells) -> str:
+def method_table(cells: Finished) -> str:
     """Return the table of methods."""
     rows = []
     for how in METHODS:
@@ -189,13 +90,8 @@ def method_table(cells: Cells) -> str:
     return table(head, rows)
 
 
-def plots(cells: Cells) -> None:
+def plots(cells: Finished, path: Path) -> None:
     """Draw seconds over n for both parts."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
     for part, key, names in (("pcp", "seconds", (LOW_RANK, *SOLVERS)), ("methods", "solve", METHODS)):
         figure, axes = plt.subplots(figsize=(7, 4.5))
         for name in names:
@@ -216,18 +112,16 @@ def plots(cells: Cells) -> None:
         if axes.lines:
             axes.legend()
         figure.tight_layout()
-        save_figure(figure, cells.path.with_name(f"{cells.path.stem}_{part}.png"), dpi=110)
+        save_figure(figure, path.with_name(f"{path.stem}_{part}.png"), dpi=110)
         plt.close(figure)
 
 
-def report(cells: Cells, limit: float) -> str:
+def report(cells: Finished, path: Path) -> str:
     """Return the page."""
     packages = ("numpy", "scipy", "scikit-learn", "cvxpy", "clarabel", "scs", "cvxopt", "sdpa-python")
-    made = ", ".join(f"{name} {version(name)}" for name in packages)
     return f"""# How far it goes: up to 100 000 points, in seconds and memory
 
-Made by `CVXLINK_DATA=… python benchmarks/scale.py --time-limit {limit:g}` on {os.cpu_count()} cores, Python
-{platform.python_version()}, {made}.
+{made_by("scale", "scale_pcp", "scale_methods", packages=packages)}
 Every cell ran in a process of its own; its peak memory includes about 200 MB of imported packages.
 
 ## PCP: the low-rank route and the dual form on solvers
@@ -238,7 +132,7 @@ to the low-rank route. The fastest of each size is bold.
 
 {pcp_tables(cells)}
 
-![Seconds to solve PCP against the number of points]({cells.path.stem}_pcp.png)
+![Seconds to solve PCP against the number of points]({path.stem}_pcp.png)
 
 ## Methods at many points
 
@@ -248,47 +142,28 @@ over log(n) between the two largest sizes, for solving.
 
 {method_table(cells)}
 
-![Seconds to solve and certify against the number of points]({cells.path.stem}_methods.png)
+![Seconds to solve and certify against the number of points]({path.stem}_methods.png)
 """
 
 
+def cells_in(folder: Path) -> Finished:
+    """Return the cells by part, number of points, and solver or method; those that failed say why in their status."""
+    done = {}
+    for part in ("pcp", "methods"):
+        found = Finished.in_studies([f"scale_{part}"], ("n", "how"), folder)
+        lost = [cell for cell in found.lost if cell["refused"] != "InvalidInput"]
+        failed = {(cell["n"], cell["how"]): cell | {"status": f"failed: {cell['reason'][:200]}"} for cell in lost}
+        done |= {(part, *key): cell for key, cell in (found.done | failed).items()}
+    return Finished(done)
+
+
 def main() -> None:
-    """Work through the cells, and write the page."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--part", choices=tuple(CELLS), help="only this part")
-    parser.add_argument("--sizes", type=int, nargs="+", help="only these numbers of points")
-    parser.add_argument("--how", nargs="+", help="only these solvers or methods")
-    parser.add_argument("--time-limit", type=float, default=300.0, help="seconds for a solver")
-    parser.add_argument(
-        "--cells", type=Path, default=RESULTS / "scale.jsonl", help="where finished cells are kept, and the page"
-    )
-    parser.add_argument("--cell", help=argparse.SUPPRESS)
-    asked = parser.parse_args()
-    if asked.cell:
-        part, n, how, limit = json.loads(asked.cell)
-        print(json.dumps(CELLS[part](n, how, limit)))
-        return
-    cells = Cells(asked.cells, {"limit": asked.time_limit}, ("part", "n", "how"))
-    todo = [
-        ("pcp", n, how)
-        for n in PCP_SIZES
-        for how in (LOW_RANK, *SOLVERS)
-        if how == LOW_RANK or n <= LARGEST_FOR_SOLVERS
-    ]
-    todo += [("methods", n, how) for n in METHOD_SIZES for how in METHODS]
-    todo = [
-        (part, n, how)
-        for part, n, how in todo
-        if asked.part in (None, part) and (not asked.sizes or n in asked.sizes) and (not asked.how or how in asked.how)
-    ]
-    todo = [key for key in todo if key not in cells.done]
-    work_through(
-        todo,
-        lambda part, n, how: f"{part} {n} {how}",
-        lambda part, n, how: cells.add(in_a_process(part, n, how, asked.time_limit)),
-    )
-    plots(cells)
-    write_report(asked.cells.with_suffix(".md"), report(cells, asked.time_limit))
+    """Write the page."""
+    asked = arguments_of(__doc__, RESULTS / "scale.md")
+    cells = cells_in(asked.folder)
+    require_cells(cells, "scale_pcp", "scale_methods")
+    plots(cells, asked.save)
+    write_report(asked.save, report(cells, asked.save))
 
 
 if __name__ == "__main__":

@@ -3,203 +3,36 @@
 Figures 4 and 5 of Wang, Qian & Davidson (2012), on labels and constrained cuts, and figure 2 of Fu et al. (2011), on
 the propagation of links.
 
-    CVXLINK_DATA=… python benchmarks/uci_curves.py --trials 50
+    CVXLINK_DATA=… cvxlink study run studies/uci_curves_labels.toml
+    CVXLINK_DATA=… cvxlink study run studies/uci_curves_links.toml
+    python benchmarks/uci_curves.py
 
-Every finished cell is appended to docs/results/uci_curves.jsonl at once: interrupt it when you like, and the same
-command goes on where it stopped, also with more trials or methods. The pages and their pictures are written at the end;
---report writes them from the cells that are there. (The repository does not keep the cells.) A data set that cannot be
-found is named and left out.
+The first two compute what is missing, and can be interrupted; the third makes the pages and their pictures of what is
+there. A data set that cannot be found is left out.
 """
 
 from __future__ import annotations
 
-import argparse
-import os
-import platform
 import sys
-import time
-import warnings
-from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
-from sklearn.preprocessing import StandardScaler
 
-import cvxlink as cl
+from pages import RESULTS, Finished, arguments_of, bold_best, made_by, require_cells, table, write_report
 from panels import Line, draw
-from resumable import RESULTS, Cells, bold_best, table, work_through, write_report
 
-SETTINGS = {
-    "labels": {"graph": "rbf", "sigma": "mean"},
-    "links": {"graph": "knn", "n_neighbors": 20, "symmetrize": "mean"},
-    "llgc": {"alpha": 0.5},
-    "csc": {"fraction": 0.5},
-    "cscgfhf": {"sigma": 1.0},
-    "srcp": {"mu": 0.2, "scale": 1.0},
-    "e2cp": {"alpha": 5 / 6, "scale": 1.0},
-    "ap noise": 0.1,
-}
-FRACTIONS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
-LINKS = (25, 50, 100, 200, 400)
-BASELINE = "NCuts"
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "studies"))
+
+from cells.uci_curves import BASELINE, FIGURES, LABELS, LINKS, SETTINGS, TITLES, Figure, load
+
+FIELDS = ("figure", "data", "setting", "method", "amount", "trial")
 
 
-@dataclass(frozen=True)
-class Figure:
-    """A figure: its data sets, how they are prepared, its methods, and what it counts."""
-
-    name: str
-    title: str
-    data: tuple[str, ...]
-    settings: tuple[str, ...]
-    methods: dict
-    counted: str
-
-    def counts(self, n: int) -> tuple[int, ...]:
-        return tuple(max(2, round(f * n)) for f in FRACTIONS) if self.counted == "labels" else LINKS
-
-    def graph(self, X: np.ndarray, setting: str) -> cl.Graph:
-        if setting != "as they are":
-            X = StandardScaler().fit_transform(X)
-        if self.counted == "labels":
-            return cl.Graph.rbf(X, SETTINGS["labels"]["sigma"])
-        options = {key: SETTINGS["links"][key] for key in ("n_neighbors", "symmetrize")}
-        return cl.Graph.knn(X, sigma=1.0 if setting == "σ = 1" else "mean", **options)
-
-
-def affinity_propagation(graph: cl.Graph, links: cl.Links, k: int) -> cl.MinKL:
-    noise = SETTINGS["ap noise"]
-    return cl.MinKL(graph.kernel(), links, must_noise=noise, cannot_noise=noise, jitter="smallest")
-
-
-def constrained_cut(graph: cl.Graph, labels: np.ndarray, k: int, orthogonal: bool = True) -> cl.CSC:
-    return cl.CSC(graph, cl.Links.from_labels(labels), n_clusters=k, orthogonal=orthogonal, **SETTINGS["csc"])
-
-
-# By name: the problem on a graph, what is known and the number of clusters; and the route, where it is not the default.
-LABELS = Figure(
-    "labels",
-    "Scores against the number of labels: figures 4 and 5 of Wang, Qian & Davidson (2012)",
-    ("hepatitis", "iris", "wine", "wine-119", "glass", "ionosphere", "wdbc"),
-    ("unit variance", "as they are"),
-    {
-        BASELINE: (lambda graph, labels, k: cl.NCuts(graph, k), None),
-        "GFHF": (lambda graph, labels, k: cl.GFHF(graph, labels), None),
-        "LLGC": (lambda graph, labels, k: cl.LLGC(graph, labels, **SETTINGS["llgc"]), None),
-        "CSC, paper": (constrained_cut, "paper"),
-        "CSC, leaning": (lambda graph, labels, k: constrained_cut(graph, labels, k, False), "paper"),
-        "CSC, exact": (constrained_cut, None),
-        "CSC+GFHF": (lambda graph, labels, k: cl.CSCGFHF(graph, labels, **SETTINGS["cscgfhf"]), None),
-    },
-    "labels",
-)
-PAIRS = Figure(
-    "links",
-    "Scores against the number of links: figure 2 of Fu et al. (2011)",
-    ("zoo", "wdbc", "ionosphere", "wine"),
-    ("σ = 1", "σ average"),
-    {
-        BASELINE: (lambda graph, links, k: cl.NCuts(graph, k), None),
-        "SL": (lambda graph, links, k: cl.SL(graph, links), None),
-        "SSKK": (lambda graph, links, k: cl.SSKK(graph, links, n_clusters=k, penalty="paper"), None),
-        "AP": (affinity_propagation, None),
-        "SRCP": (lambda graph, links, k: cl.SRCP(graph, links, **SETTINGS["srcp"]), None),
-        "E2CP": (lambda graph, links, k: cl.E2CP(graph, links, **SETTINGS["e2cp"]), None),
-        "CSC, exact": (lambda graph, links, k: cl.CSC(graph, links, n_clusters=k, **SETTINGS["csc"]), None),
-    },
-    "links",
-)
-TITLES = {
-    "unit variance": "Features scaled to unit variance",
-    "as they are": "Features as they are",
-    "σ = 1": "σ = 1",
-    "σ average": "σ the average distance to the neighbours",
-}
-FIGURES = {figure.name: figure for figure in (LABELS, PAIRS)}
-
-
-def load(figure: Figure, name: str) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return the data; for labels with two classes, as the paper prepares them."""
-    try:
-        X, y = cl.datasets.load(name.partition("-")[0])
-    except cl.DataUnavailable as error:
-        print(f"{name} is left out: {error}")
-        return None
-    if figure is LABELS:
-        classes = np.unique(y)
-        if name in ("iris", "wine-119"):  # without setosa; of wine, without the class of 59
-            X, y = X[y != classes[0]], y[y != classes[0]]
-        elif name == "wine":  # without its third class
-            X, y = X[y != classes[2]], y[y != classes[2]]
-        elif name == "glass":  # window glass or not
-            y = (y >= classes[3]).astype(int)
-    return X, np.unique(y, return_inverse=True)[1]
-
-
-def compute(
-    figure: Figure, name: str, setting: str, method: str, count: int, trial: int, graph: cl.Graph, y: np.ndarray
-) -> dict:
-    seed, k = 1000 * trial + count, len(np.unique(y))
-    if figure is LABELS:
-        known = cl.sample_labels(y, n_labels=count, random_state=seed)
-    else:
-        known = cl.Links.sample(y, n_links=count, random_state=seed)
-    build, route = figure.methods[method]
-    start = time.perf_counter()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that the paper's procedure is not optimal, that links need more clusters …
-        solution = build(graph, known, k).solve(route=route)
-        seconds = time.perf_counter() - start
-        labels = solution.cluster(k, random_state=trial)
-    certificate = solution.certificate
-    return {
-        "figure": figure.name,
-        "data": name,
-        "setting": setting,
-        "method": method,
-        "count": count,
-        "trial": trial,
-        "ari": round(cl.metrics.scores(y, labels)["ari"], 4),
-        "value": float(f"{solution.value:.6g}"),
-        "bound": None if certificate.lower_bound is None else float(f"{certificate.lower_bound:.6g}"),
-        "seconds": round(seconds, 4),
-    }
-
-
-def run(cells: Cells, figure: Figure, names: list[str], settings: list[str], methods: list[str], trials: int) -> None:
-    data = {name: found for name in names if (found := load(figure, name)) is not None}
-    graphs = {}
-    for name, (X, _) in data.items():
-        for setting in settings:
-            graphs[name, setting] = figure.graph(X, setting)
-    wanted = [
-        (figure.name, name, setting, method, count, trial)
-        for trial in range(trials)
-        for name in data
-        for setting in settings
-        for method in methods
-        for count in figure.counts(len(data[name][1]))
-    ]
-    todo = [key for key in wanted if key not in cells.done]
-
-    def add(_: str, name: str, setting: str, *rest: object) -> None:
-        cells.add(compute(figure, name, setting, *rest, graphs[name, setting], data[name][1]))
-
-    def described(kind: str, name: str, setting: str, method: str, count: int, trial: int) -> str:
-        return f"{name}, {setting}, {method}, {count} {kind}, trial {trial + 1}"
-
-    work_through(todo, described, add)
-
-
-# ---------------------------------------------------------------------- the report
-
-
-def curve(cells: Cells, figure: Figure, name: str, setting: str, method: str) -> dict[int, dict[int, dict]]:
+def curve(cells: Finished, figure: Figure, name: str, setting: str, method: str) -> dict[int, dict[int, dict]]:
     """Return the cells of a curve by count and trial."""
     found: dict[int, dict[int, dict]] = {}
     for cell in cells.of(figure.name, name, setting, method):
-        found.setdefault(cell["count"], {})[cell["trial"]] = cell
+        found.setdefault(int(cell["count"]), {})[cell["trial"]] = cell
     return dict(sorted(found.items()))
 
 
@@ -218,10 +51,9 @@ def gains(points: dict, baseline: dict) -> dict[int, float]:
     return found
 
 
-def section(cells: Cells, figure: Figure, name: str) -> str:
-    found = load(figure, name)
-    sizes = ", ".join(map(str, np.bincount(found[1]))) if found else ""
-    shape = f", {found[0].shape[0]} points, {found[0].shape[1]} features, classes of {sizes}" if found else ""
+def section(cells: Finished, figure: Figure, name: str) -> str:
+    X, y = load(figure.name, name)
+    shape = f", {X.shape[0]} points, {X.shape[1]} features, classes of {', '.join(map(str, np.bincount(y)))}"
     parts = [f"### {name}{shape}"]
     for setting in figure.settings:
         curves = {method: curve(cells, figure, name, setting, method) for method in figure.methods}
@@ -254,7 +86,7 @@ def gain_table(figure: Figure, curves: dict[str, dict], baseline: dict) -> str:
     return table([figure.counted, *curves], rows)
 
 
-def above_optimum(cells: Cells) -> str:
+def above_optimum(cells: Finished) -> str:
     """Return how far the paper's procedure is from the optimum of its program."""
     pairs = [(c["value"], c["bound"]) for c in cells.of(LABELS.name) if c["method"] == "CSC, paper"]
     if not pairs:
@@ -267,8 +99,7 @@ def above_optimum(cells: Cells) -> str:
     )
 
 
-def report(cells: Cells, figure: Figure) -> None:
-    path = cells.path.with_name(f"uci_curves_{figure.name}.md")
+def report(cells: Finished, figure: Figure, path: Path) -> None:
     mine = cells.of(figure.name)
     names = [name for name in figure.data if any(cell["data"] == name for cell in mine)]
     trials = len({cell["trial"] for cell in mine})
@@ -280,8 +111,7 @@ def report(cells: Cells, figure: Figure) -> None:
         path,
         f"""# {figure.title}
 
-Made by `CVXLINK_DATA=… python benchmarks/uci_curves.py --figures {figure.name} --trials {trials}` on
-{os.cpu_count()} cores, Python {platform.python_version()}, scikit-learn {version("scikit-learn")}.
+{made_by("uci_curves", f"uci_curves_{figure.name}", packages=["scikit-learn"])}
 
 {about}
 
@@ -319,7 +149,7 @@ random.""",
 }
 
 
-def plot(cells: Cells, figure: Figure, names: list[str], path: Path) -> list[tuple[str, str]]:
+def plot(cells: Finished, figure: Figure, names: list[str], path: Path) -> list[tuple[str, str]]:
     """Draw scores, and shares of trials above the baseline; return titles and names of the files."""
 
     def score_lines(setting: str, name: str) -> list[Line]:
@@ -348,32 +178,13 @@ def plot(cells: Cells, figure: Figure, names: list[str], path: Path) -> list[tup
 
 
 def main() -> None:
-    everything = [name for figure in FIGURES.values() for name in figure.data]
-    methods = {method for figure in FIGURES.values() for method in figure.methods}
-    every = [setting for figure in FIGURES.values() for setting in figure.settings]
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--trials", type=int, choices=range(1, 1001), metavar="N", default=20)
-    parser.add_argument("--figures", nargs="+", choices=FIGURES, default=list(FIGURES))
-    names = sorted(set(everything))
-    parser.add_argument("--data", nargs="+", choices=names, default=everything, metavar="NAME", help=", ".join(names))
-    parser.add_argument("--settings", nargs="+", choices=every, default=every, metavar="NAME", help="; ".join(every))
-    chosen = sorted(methods)
-    parser.add_argument("--methods", nargs="+", choices=chosen, default=chosen, metavar="NAME", help="; ".join(chosen))
-    parser.add_argument("--cells", type=Path, default=RESULTS / "uci_curves.jsonl", help="where finished cells are")
-    parser.add_argument("--report", action="store_true", help="compute nothing, write the pages")
-    arguments = parser.parse_args()
-    cells = Cells(arguments.cells, SETTINGS, ("figure", "data", "setting", "method", "count", "trial"))
-    try:
-        for figure in [] if arguments.report else [FIGURES[name] for name in arguments.figures]:
-            names = [name for name in figure.data if name in arguments.data]
-            settings = [setting for setting in figure.settings if setting in arguments.settings]
-            chosen = [method for method in figure.methods if method in arguments.methods]
-            run(cells, figure, names, settings, chosen, arguments.trials)
-    except KeyboardInterrupt:
-        sys.exit("interrupted; the same command goes on from here")
-    for figure in (FIGURES[name] for name in arguments.figures):
-        if cells.of(figure.name):
-            report(cells, figure)
+    asked = arguments_of(__doc__, RESULTS / "uci_curves.md")
+    studies = {name: f"uci_curves_{name}" for name in FIGURES}
+    cells = Finished.in_studies(studies.values(), FIELDS, asked.folder)
+    require_cells(cells, *studies.values())
+    for name, study in studies.items():
+        if cells.of(name):
+            report(cells, FIGURES[name], asked.save.with_name(f"{study}.md"))
 
 
 if __name__ == "__main__":

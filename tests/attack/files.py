@@ -12,7 +12,6 @@ import os
 import pickle
 import re
 import resource
-import sys
 import tempfile
 import time
 import tracemalloc
@@ -32,17 +31,13 @@ from cvxlink.data.files.links import read_links, read_pairs
 from cvxlink.data.files.names import PointNames
 from cvxlink.data.files.points import Roles, read_points
 from cvxlink.solvers.files.sdpa import read_sdpa
+from cvxlink.studies.store import Store
 
 from .findings import HANG, LEAK, LOST, RAW_ERROR, UNCLEAR, Finding
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
-
-from resumable import Cells
 
 MOST_MEMORY = 300 * 2**20
 MOST_SECONDS = 20.0
 MARKER = "marker"
-SETTINGS, FIELDS = {"graph": {"k": 20}}, ("data", "trial")
 
 
 class Planted:
@@ -109,7 +104,7 @@ DOORS = {
     "links by name": Door(("named.csv",), lambda folder: read_links(folder / "named.csv", NAMED)),
     "pairs": Door(("pairs.csv",), lambda folder: read_pairs(folder / "pairs.csv", NAMED)),
     "links in json": Door(("links.json",), lambda folder: cl.Links.load(folder / "links.json")),
-    "cells": Door(("cells.jsonl",), lambda folder: Cells(folder / "cells.jsonl", SETTINGS, FIELDS)),
+    "results of a study": Door(("results.jsonl",), lambda folder: Store(folder).records()),
 }
 
 TRIANGLE = """title = "Triangle, two corners apart"
@@ -166,9 +161,9 @@ def valid() -> dict[str, dict[str, bytes]]:
             links.save(folder / f"links.{ending}")
         rng = np.random.default_rng(0)
         np.savez(folder / "protein.npz", X=rng.standard_normal((6, 3)), y=np.arange(6) % 2)
-        cells = Cells(folder / "cells.jsonl", SETTINGS, FIELDS)
-        for trial in range(4):
-            cells.add({"data": "iris", "trial": trial, "ari": 0.5})
+        with Store(folder).writer() as writer:
+            for k in range(4):
+                writer.add({"key": f"{k}", "instance": "iris", "configuration": "KP", "scores": {"ari": 0.5}})
         texts = {
             "triangle.toml": TRIANGLE,
             "moons.toml": MOONS,
@@ -423,17 +418,15 @@ def attack(rng: Rng, folder: Path) -> list[Finding]:
         found.append(Finding(HANG, said))
     if marker.exists():
         found.append(Finding(LEAK, f"{said}: code ran"))
-    return found + _lost(kind, folder, files, said)
+    return found + _lost(folder, files, said)
 
 
-def _lost(kind: str, folder: Path, files: dict[str, bytes], said: str) -> list[Finding]:
-    """Return which files are not as they were; of a file of cells, a last line that is cut short may go."""
+def _lost(folder: Path, files: dict[str, bytes], said: str) -> list[Finding]:
+    """Return which files are not as they were."""
     found = []
     for file, content in files.items():
         now = (folder / file).read_bytes() if (folder / file).exists() else b""
-        whole = content[: content.rfind(b"\n") + 1]
-        may_be = kind == "cells" and (now == whole or not whole.strip())
-        if now != content and not may_be:
+        if now != content:
             found.append(Finding(LOST, f"{said}: {file} was changed"))
     return found
 

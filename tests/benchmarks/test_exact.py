@@ -9,8 +9,11 @@ import numpy as np
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "studies"))
 
+import cvxlink as cl
 import exact
+from cells import exact as cells
 from helpers.clusterings import drawn, keep, partitions, squared_distances_to_means
 
 
@@ -27,30 +30,29 @@ def folder(tmp_path, monkeypatch):
 
 def test_an_instance_is_measured_by_the_definition(folder):
     _, X, links = folder
-    problems = exact.instances(exact.folder() / "small.npz")
+    problems = cells.instances(cells.folder() / "small.npz")
     assert list(problems) == ["a", "b"] and problems["a"].links == links
     best = min(squared_distances_to_means(X, labels) for labels in partitions(8, 3) if keep(links, labels))
-    cell = exact.measured(problems["a"], 60, 1)
+    cell = cells.searched("small", "a", 60, 1)
     assert cell["status"] == "OPTIMAL" and cell["kept"] and cell["order"] == links.n_blocks
     assert cell["bound"] <= best * (1 + 1e-9) and cell["value"] == pytest.approx(best, rel=1e-4)
-    assert cell["gap"] <= exact.GAP and cell["root_gap"] <= cell["relaxation_gap"] + 1e-9
+    assert cell["gap"] <= cells.GAP and cell["root_gap"] <= cell["relaxation_gap"] + 1e-9
 
 
-def test_the_page_is_written_and_finished_instances_are_not_solved_again(folder, monkeypatch, capsys):
+def test_the_page_has_a_row_for_each_instance(folder, monkeypatch):
     home, _, _ = folder
-    words = ["exact.py", "--jobs", "1", "--cells", str(home / "cells.jsonl"), "--save", str(home / "exact.md")]
-    monkeypatch.setattr(sys, "argv", [*words, "--instances", "1"])
+    found = {("small", name): {"set": "small", "name": name, **cells.searched("small", name, 60, 1)} for name in "ab"}
+    monkeypatch.setattr(exact.Finished, "in_studies", lambda *asked: exact.Finished(found))
+    monkeypatch.setattr(sys, "argv", ["exact.py", "--save", str(home / "exact.md")])
     exact.main()
-    assert (home / "exact.md").read_text().count("OPTIMAL") == 1
-    solved = []
-    measured = exact.measured
-    monkeypatch.setattr(exact, "measured", lambda *given: solved.append(given) or measured(*given))
-    monkeypatch.setattr(sys, "argv", words)
-    exact.main()
-    assert len(solved) == 1 and (home / "exact.md").read_text().count("OPTIMAL") == 2
-    monkeypatch.delenv("CVXLINK_DATA")
-    exact.main()
-    assert "are left out" in capsys.readouterr().out
+    page = (home / "exact.md").read_text(encoding="utf-8")
+    assert page.count("OPTIMAL") == 2 and "| small | 8, 3 | 2 | 2 |" in page
+
+
+def test_without_the_data_the_reason_is_said(monkeypatch):
+    monkeypatch.delenv("CVXLINK_DATA", raising=False)
+    with pytest.raises(cl.DataUnavailable, match="CVXLINK_DATA"):
+        cells.searched("small", "a", 60, 1)
 
 
 def test_solvers_find_the_bound_of_the_route():

@@ -1,4 +1,4 @@
-"""What benchmarks/few_links.py computes: ranks, critical differences, wrong links, means of cells."""
+"""What benchmarks/few_links.py makes of the cells of its study: ranks, critical differences, means, failures."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import pytest
 import cvxlink as cl
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "studies"))
 
 import few_links
+from cells.peers import kp_beside_ncuts
 from cvxlink.studies.statistics import critical_difference, mean_ranks
-from few_links import ALONE, WRONG, compute, consistent_part, drawn_links, mean_scores, mixture, turned
-from resumable import Cells
-
-FIELDS = ("data", "links", "method", "draw")
+from few_links import WRONG, columns, failures, mean_scores
+from pages import Finished
 
 
 def test_mean_ranks_share_ties():
@@ -38,58 +38,34 @@ def test_critical_difference_of_demsars_example():
     assert critical_difference(4, 14) == pytest.approx(1.25, abs=0.005)  # four classifiers on 14 data sets
 
 
-def test_the_asked_share_of_links_says_the_opposite():
-    y = np.repeat([0, 1, 2], 30)
-    right, wrong = cl.Links.sample(y, n_links=150, random_state=4), drawn_links(y, WRONG, 4)
-    assert len(wrong) == len(right) == 150
-    assert wrong.violated(y) == 30 / 150
-    assert {tuple(pair) for pair in np.vstack([wrong.must, wrong.cannot]).tolist()} == {
-        tuple(pair) for pair in np.vstack([right.must, right.cannot]).tolist()
-    }
+def test_a_method_that_fails_scores_as_one_cluster_and_what_is_not_there_is_left_out(monkeypatch):
+    def cell(method, **found):
+        return {"data": "iris", "links": 3, "wrong": 0.0, "configuration": method, "draw": 0, **found}
 
-
-def test_the_consistent_part_cannot_be_made_larger():
-    y = np.repeat([0, 1], 8)
-    links = turned(cl.Links.sample(y, n_links=40, random_state=0), 8, 0)
-    assert links.contradiction()
-    kept = consistent_part(links, 1)
-    assert not kept.contradiction()
-    for is_must, all_pairs, kept_pairs in ((True, links.must, kept.must), (False, links.cannot, kept.cannot)):
-        for pair in {tuple(p) for p in all_pairs.tolist()} - {tuple(p) for p in kept_pairs.tolist()}:
-            must = [*kept.must.tolist(), pair] if is_must else kept.must
-            cannot = kept.cannot if is_must else [*kept.cannot.tolist(), pair]
-            assert cl.Links(links.n, must, cannot).contradiction()
-
-
-def test_a_method_that_fails_scores_as_one_cluster_and_one_that_enforces_links_gets_a_consistent_part():
-    X, y = cl.datasets.load("blobs", n=40, n_classes=2, random_state=0)
-    links = turned(cl.Links.sample(y, n_links=60, random_state=0), 12, 0)
-
-    def fails(task):
-        raise ValueError("no clustering")
-
-    def enforces(task):
-        task.links.require_consistent()
-        return task.y
-
-    assert compute(fails, X, y, links, 0) | {"seconds": 0, "violated": 0} == {
-        "ari": 0.0, "nmi": 0.0, "violated": 0, "seconds": 0, "failed": "ValueError",
-    }  # fmt: skip
-    found = compute(enforces, X, y, links, 0)
-    assert found["ari"] == 1 and found["left out"]
+    done = {("iris", 3, 0.0, "KP", 0): cell("KP", ari=0.5, nmi=0.6), ("iris", 150, 0.2, "KP", 0): cell("KP", wrong=0.2)}
+    lost = (
+        cell("KP", draw=1, reason="ValueError: no clustering", refused=None) | {"draw": 1},
+        cell("COP-KMeans", reason="no such package", refused="MissingDependency"),
+        cell("MMC", reason="TypeError: too old", refused=None),
+    )
+    monkeypatch.setattr(few_links.Finished, "in_studies", lambda *asked: Finished(done, lost))
+    cells, missing = few_links.cells_in(Path())
+    assert set(cells.done) == {("iris", 3, "KP", 0), ("iris", WRONG, "KP", 0), ("iris", 3, "KP", 1)}
+    failed = cells.done["iris", 3, "KP", 1]
+    assert (failed["ari"], failed["nmi"], failed["failed"]) == (0, 0, "ValueError")
+    assert missing == ["no such package", "TypeError: too old"]
+    assert failures(cells) == "KP found no clustering in 1 cells (ValueError)."
+    assert columns(cells) == [3, WRONG]
 
 
 def test_the_mixture_without_links_is_spectral_clustering_with_rows_of_unit_length():
     X, y = cl.datasets.load("blobs", n=40, n_classes=2, random_state=0)
-    labels = mixture(few_links.Task(X, y, cl.Links(40), 0))
+    labels = kp_beside_ncuts(cl.studies.Task(X, y, cl.Links(40)))
     expected = cl.clustering.spectral(cl.Graph.knn(X).W, 2, 0)
     assert cl.metrics.error(labels, expected) == 0
 
 
-def test_means_over_draws_and_the_graph_alone_at_every_number_of_links(tmp_path):
-    cells = Cells(tmp_path / "cells.jsonl", {}, FIELDS)
-    for draw, score in enumerate((0.2, 0.4)):
-        cells.add({"data": "iris", "links": 3, "method": "KP", "draw": draw, "ari": score})
-    cells.add({"data": "iris", "links": 0, "method": ALONE, "draw": 0, "ari": 0.5})
-    scores = mean_scores(cells, ["iris", "wine"], ["KP", ALONE], 3, "ari")
-    assert np.allclose(scores, [[0.3, 0.5], [np.nan, np.nan]], equal_nan=True)
+def test_means_over_draws():
+    cells = Finished({("iris", 3, "KP", draw): {"ari": score} for draw, score in enumerate((0.2, 0.4))})
+    scores = mean_scores(cells, ["iris", "wine"], ["KP", "NCuts"], 3, "ari")
+    assert np.allclose(scores, [[0.3, np.nan], [np.nan, np.nan]], equal_nan=True)

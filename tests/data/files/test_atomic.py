@@ -35,7 +35,7 @@ from typer.testing import CliRunner
 import cvxlink as cl
 from cvxlink.cli import app
 sys.path.insert(0, sys.argv[2])
-from resumable import save_figure, write_report
+from pages import save_figure, write_report
 
 folder = Path(sys.argv[1])
 X, y = cl.datasets.load("two_moons", n=12, random_state=0)

@@ -1,0 +1,1 @@
+"""What the cells of the studies in this folder compute."""
