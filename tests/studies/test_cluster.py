@@ -68,8 +68,11 @@ def test_an_address_without_a_scheduler_is_said(tmp_path):
         address = f"tcp://127.0.0.1:{free.getsockname()[1]}"
     with pytest.raises(cl.InvalidInput, match=f"the Dask scheduler {address} cannot be reached"):
         run(Study.of(SMALL), tmp_path / "out", scheduler=address)
-    with pytest.raises(cl.InvalidInput, match="cannot be reached"):
-        run(Study.of(SMALL), tmp_path / "out", scheduler="nonsense://here")
+    for other in ("nonsense://here", "tls://127.0.0.1:9"):
+        with pytest.raises(cl.InvalidInput, match="cannot be reached"):
+            run(Study.of(SMALL), tmp_path / "out", scheduler=other)
+    with pytest.raises(cl.InvalidInput, match="must be the address of a Dask scheduler"):
+        run(Study.of(SMALL), tmp_path / "out", scheduler="tcp://one\ntwo")
     with pytest.raises(cl.InvalidInput, match="give one of them"):
         run(Study.of(SMALL), tmp_path / "out", jobs=2, scheduler=address)
     assert not Store(tmp_path / "out").records()
