@@ -18,6 +18,7 @@ from cvxlink.studies.judging import outcome
 from cvxlink.studies.results import records as records_of
 from cvxlink.studies.running import StudyFailed, run, standing
 from cvxlink.studies.store import Store, StudyBusy, merged
+from helpers.small_study import MEASURED
 
 STUDY = {
     "title": "Small",
@@ -32,8 +33,6 @@ from cvxlink.studies.description import Study
 from cvxlink.studies.running import run
 run(Study.of({study!r}), sys.argv[1], tell=lambda now, record: print(now.finished, flush=True))
 """
-# What differs between two runs of the same cell.
-MEASURED = ("seconds", "whole_seconds", "timings", "started", "load", "megabytes")
 
 
 def told(record):

@@ -76,7 +76,7 @@ class Cluster:
                 with ThreadPoolExecutor(1) as pool:  # this thread may have a loop that runs, as in notebooks
                     pool.submit(asyncio.run, self._found()).result()
             self.client = self._dask.Client(self.address, timeout=CONNECT_SECONDS, set_as_default=False, name="cvxlink")
-        except (OSError, ValueError, TypeError, ImportError) as error:  # a connection, an address, a security not set up
+        except (OSError, ValueError, TypeError, ImportError) as error:  # a connection, an address, TLS not set up
             self._restore_levels()
             words = f"the Dask scheduler {self.address} cannot be reached; start it with `dask scheduler`"
             raise InvalidInput(f"{words}, or correct the address", "scheduler") from error
