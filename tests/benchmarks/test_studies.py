@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import sys
+from html import unescape
 from pathlib import Path
 
 import numpy as np
@@ -74,3 +76,18 @@ def test_plain_cvxpy_and_cvxlink_are_measured_on_the_same_program(monkeypatch):
     found = formulations.measured(next(iter(formulations.CATALOGUE)), "small", 30.0)
     assert found["ratio"] == pytest.approx(found["ours_seconds"] / found["plain_seconds"])
     assert all(isinstance(value, int | float | str | bool | np.generic | None) for value in found.values())
+
+
+PUBLISHED = sorted((ROOT / "docs" / "_static" / "studies").glob("*.html"))
+
+
+@pytest.mark.parametrize("path", PUBLISHED, ids=[path.stem for path in PUBLISHED])
+def test_a_published_page_is_of_the_study_that_is_here(path):
+    study = Study.read(ROOT / "studies" / f"{path.stem}.toml")
+    page = path.read_text(encoding="utf-8")
+    assert len(page.encode()) < 500_000 and f"<title>{study.title}</title>" in unescape(page)
+    assert f"{len(cells_of(study))} cells" in page
+    names = {cell.instance.name for cell in cells_of(study)} if study.kind == "solvers" else set()
+    assert all(json.dumps(name) in page for name in names | {one.name for one in study.configurations})
+    for linked in ("studies.md", "results/index.md"):
+        assert f"_static/studies/{path.name}" in (ROOT / "docs" / linked).read_text(encoding="utf-8")

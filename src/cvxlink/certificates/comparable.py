@@ -65,7 +65,7 @@ class Errors:
         How far the multipliers are from their cones, and the gradient of the Lagrangian from vanishing: the larger of
         DIMACS 3 and 4, divided by 1 + the largest entry of the gradient of the objective.
     gap : float or None
-        |value − bound| / (1 + |value| + |bound|), DIMACS 5, with the certified bound unless the program is linear.
+        ``|value − bound| / (1 + |value| + |bound|)``, DIMACS 5, with the certified bound unless the program is linear.
     complementarity : float or None
         What the multipliers pay for constraints that are not tight, divided by the same, DIMACS 6.
     basis : str
