@@ -143,7 +143,7 @@ def test_changed_content_is_another_cell_and_is_said(home, tmp_path, file, which
 def test_other_versions_are_other_keys_of_the_same_identity(home, monkeypatch):
     study = Study.read(home / "study.toml")
     before = {cell.key: cell.identity for cell in cells_of(study)}
-    monkeypatch.setattr(cells_module, "versions", lambda solver=None: {"cvxpy": "0"})
+    monkeypatch.setattr(cells_module, "versions_with", lambda solver: {"cvxpy": "0"})
     after = {cell.key: cell.identity for cell in cells_of(study)}
     assert list(after.values()) == list(before.values()) and not after.keys() & before.keys()
 

@@ -18,8 +18,8 @@ from ..errors import InvalidInput
 from ..methods.called import is_own
 from ..methods.table import Method, formulation_of, own_methods, require_options
 from ..numerics.arguments import as_instance, shown
-from ..numerics.versions import package_versions
-from ..solvers.table import solvers
+from ..solvers.catalogue import known_solvers
+from ..solvers.versions import versions_with
 from .description import Study
 from .instance import Instance, expanded, require_readable
 from .parts import Configuration, given_in
@@ -65,7 +65,8 @@ class Cell:
     @cached_property
     def versions(self) -> dict[str, str]:
         """The versions that the result depends on."""
-        return versions(self.configuration.solver)
+        solver = self.configuration.solver
+        return versions_with(None if solver is None else solver.upper())
 
     @cached_property
     def key(self) -> str:
@@ -183,8 +184,8 @@ def _require_known(study: Study) -> None:
         name, solver = configuration.method, configuration.solver
         if name is not None and not is_own(name) and name.lower() != AUTO:
             _require_method(name, configuration.options, "configurations", k, "method")
-        if solver is not None and solver.upper() not in solver_versions():
-            words = meant(solver.upper(), list(solver_versions()), 0) or "; `cvxlink solvers` shows those there are"
+        if solver is not None and solver.upper() not in known_solvers():
+            words = meant(solver.upper(), known_solvers(), 0) or "; `cvxlink solvers` shows those there are"
             raise InvalidInput(f"there is no solver {shown(solver)}{words}", "solver")
         for twice in configuration.options:
             if configuration.run and any(twice in (*choice.options, *choice.over) for choice in study.instances):
@@ -225,21 +226,6 @@ def _require_ways(study: Study) -> None:
 @cache
 def _row(formulation: type[Problem]) -> Method:
     return Method.of(formulation)
-
-
-@cache
-def solver_versions() -> dict[str, str]:
-    """Return the solvers that are known, with the versions of those that are installed."""
-    return {row.name: row.version for row in solvers(check=False)}
-
-
-@cache
-def versions(solver: str | None = None) -> dict[str, str]:
-    """Return the versions of Python, the packages, and a solver."""
-    found = dict(package_versions())
-    if solver is not None:
-        found[solver.upper()] = solver_versions().get(solver.upper(), "")
-    return found
 
 
 def _hash(content: Mapping[str, Any]) -> str:
