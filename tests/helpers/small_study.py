@@ -8,7 +8,7 @@ SMALL = {
     "instances": [{"library": "path_*"}],
     "configurations": [{"solver": "SCS"}, {"name": "ours"}],
 }
-MEASURED = {"seconds", "whole_seconds", "timings", "started", "load", "megahertz", "throttled", "megabytes"}
+MEASURED = {"seconds", "whole_seconds", "timings", "started", "load", "megahertz", "throttled", "megabytes", "log"}
 
 
 def told(records):

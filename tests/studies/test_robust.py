@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -153,6 +154,18 @@ def test_the_end_of_what_a_cell_prints_is_kept(own, tmp_path):
     study["instances"].append({"library": "path_ends_apart"})
     printed = next(r for r in run(Study.of(study), tmp_path / "out") if r["instance"].startswith("mine"))
     assert str(outcome(printed)) == "crash" and len(printed["log"]) == 2000 and "x the end" in printed["log"]
+
+
+def test_what_solvers_print_is_kept_and_does_not_reach_the_terminal(tmp_path, capfd):
+    """Libraries print from Rust and C, executables from processes of their own, our own algorithms from Python."""
+    said = {"CLARABEL": "Terminated with status = Solved", "SCS": "status:  solved", "default": "value 1.1715728"}
+    if shutil.which("csdp"):
+        said["CSDP"] = "Relative dual infeasibility"
+    configurations = [{"name": name} | ({"solver": name} if name != "default" else {}) for name in said]
+    study = Study.of({"title": "t", "instances": [{"library": "path_ends_apart"}], "configurations": configurations})
+    for record in run(study, tmp_path):
+        assert said[record["configuration"]] in record["log"] and len(record["log"]) <= 2000
+    assert capfd.readouterr() == ("", "")
 
 
 @pytest.mark.slow

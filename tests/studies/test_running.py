@@ -18,6 +18,7 @@ from cvxlink.studies.judging import outcome
 from cvxlink.studies.results import records as records_of
 from cvxlink.studies.running import StudyFailed, run, standing
 from cvxlink.studies.store import Store, StudyBusy, merged
+from helpers.small_study import MEASURED
 
 STUDY = {
     "title": "Small",
@@ -32,8 +33,6 @@ from cvxlink.studies.description import Study
 from cvxlink.studies.running import run
 run(Study.of({study!r}), sys.argv[1], tell=lambda now, record: print(now.finished, flush=True))
 """
-# What differs between two runs of the same cell.
-MEASURED = ("seconds", "whole_seconds", "timings", "started", "load", "megabytes")
 
 
 def told(record):
@@ -100,7 +99,7 @@ def test_damaged_lines_are_set_aside_and_computed_again(undisturbed, tmp_path):
 
 def test_other_versions_are_noticed(undisturbed, tmp_path, monkeypatch):
     (tmp_path / "results.jsonl").write_bytes((undisturbed[0] / "results.jsonl").read_bytes())
-    monkeypatch.setattr("cvxlink.studies.cells.versions", lambda solver=None: {"cvxpy": "9"})
+    monkeypatch.setattr("cvxlink.studies.cells.versions_with", lambda solver: {"cvxpy": "9"})
     now = standing(Study.of(STUDY), tmp_path)
     assert (now.finished, now.other_versions) == (0, 6) and "other versions" in str(now)
     assert {r["key"] for r in records_of(Study.of(STUDY), tmp_path)} == {r["key"] for r in undisturbed[1]}

@@ -7,11 +7,13 @@ in one sentence.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import re
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
@@ -58,7 +60,7 @@ class Cluster:
     """
 
     def __init__(self, address: str) -> None:
-        if not isinstance(address, str) or not address.strip():
+        if not isinstance(address, str) or not address.strip() or not address.isprintable():
             raise InvalidInput.about("scheduler", "must be the address of a Dask scheduler, such as 'tcp://host:8786'")
         self.address = address
         self._dask = _distributed()
@@ -68,8 +70,13 @@ class Cluster:
         for name in self._levels:
             logging.getLogger(name).setLevel(logging.CRITICAL)  # what it would log is said in one sentence
         try:
+            # A client that finds no scheduler waits again when it is deleted, and prints; so it is looked for first,
+            # except by protocols such as TLS, for which only the client knows what is set up.
+            if "://" not in self.address or self.address.startswith("tcp://"):
+                with ThreadPoolExecutor(1) as pool:  # this thread may have a loop that runs, as in notebooks
+                    pool.submit(asyncio.run, self._found()).result()
             self.client = self._dask.Client(self.address, timeout=CONNECT_SECONDS, set_as_default=False, name="cvxlink")
-        except (OSError, ValueError, ImportError) as error:  # a connection, an address, a security that is not set up
+        except (OSError, ValueError, TypeError, ImportError) as error:  # a connection, an address, TLS not set up
             self._restore_levels()
             words = f"the Dask scheduler {self.address} cannot be reached; start it with `dask scheduler`"
             raise InvalidInput(f"{words}, or correct the address", "scheduler") from error
@@ -79,6 +86,11 @@ class Cluster:
         with suppress(Exception):  # it may be gone
             self.client.close(timeout=CONNECT_SECONDS)
         self._restore_levels()
+
+    async def _found(self) -> None:
+        """Raise if there is no scheduler at the address."""
+        connection = await self._dask.comm.connect(self.address, timeout=CONNECT_SECONDS)
+        connection.abort()
 
     def _restore_levels(self) -> None:
         for name, level in self._levels.items():

@@ -72,6 +72,7 @@ def _solved(cell: Cell) -> dict[str, Any]:
             time_limit=cell.time_limit,
             threads=cell.threads,
             strict=False,
+            verbose=True,
         )
     )
 
