@@ -27,7 +27,7 @@ def unscored(study: Study, records: Sequence[Record], at: str) -> list[str]:
     hopeless: dict[str, list[Record]] = {}
     by_data: dict[str, list[Record]] = {}
     for record in records:
-        by_data.setdefault(data.get(record["instance"], record["instance"]), []).append(record)
+        by_data.setdefault(_place(record, data), []).append(record)
     for name, mine in by_data.items():
         failures = [record for record in mine if not numbers_in(record)]
         is_hopeless = len(failures) == len(mine) and len({record["configuration"] for record in mine}) > 1
@@ -44,7 +44,7 @@ def left_out(study: Study, records: Sequence[Record], score: str) -> list[str]:
     every: dict[str, dict[str, bool]] = {}
     for record in records:
         name = record["instance"]
-        mine = every.setdefault(data.get(name, name), {})
+        mine = every.setdefault(_place(record, data), {})
         mine[name] = mine.get(name, True) and numbers_in(record).get(score) is not None
     if not len(Scores.of(study, records, score).values):
         return []  # there is no ranking, which is said
@@ -60,6 +60,11 @@ def data_of(study: Study) -> dict[str, str]:
     if study.kind != "methods":
         return {}
     return {one.name: str(one.data) for one in expanded(study) if one.data is not None}
+
+
+def _place(record: Record, data: Mapping[str, str]) -> str:
+    name: str = record["instance"]
+    return data.get(name, name)
 
 
 def _hopeless(study: Study, failures: Mapping[str, Sequence[Record]], at: str) -> Iterator[str]:
@@ -80,7 +85,7 @@ def _hopeless(study: Study, failures: Mapping[str, Sequence[Record]], at: str) -
 def _by_reason(failures: Sequence[Record], data: Mapping[str, str], at: str) -> Iterator[str]:
     for mine in _reasons(failures).values():
         counts = _counts(mine)
-        places = list(dict.fromkeys(data.get(record["instance"], record["instance"]) for record in mine))
+        places = list(dict.fromkeys(_place(record, data) for record in mine))
         on = f" of {listed(places, MOST_PLACES)}" if mine[0].get("reason") else ""
         if len(counts) == 1:
             words = f"{next(iter(counts))} fails on {counted(len(mine), 'cell')}{on}{at}"
