@@ -275,6 +275,21 @@ def test_the_report_begins_with_the_conclusions_and_has_the_numbers():
     assert max(map(len, lines)) <= 160 and not any(line != line.rstrip() for line in lines)
 
 
+def test_time_that_is_not_solving_is_told_apart():
+    fast = {"timings": {"reduce": 0.1, "compile": 0.7, "solve": 0.1, "lift": 0.1, "certify": 9.0}}
+    slow = {"timings": {"reduce": 0.1, "compile": 0.1, "solve": 1.8, "lift": 0.0}}
+    records = [record(name, "SCS", 1.0, **fast) for name in "ab"] + [record(x, "CLARABEL", 2.0, **slow) for x in "ab"]
+    found = sentence(conclusions(SOLVERS, records), "is not solving")
+    assert found.startswith("Caution: at 1e-4, more than half of the median time of SCS is not solving but reducing")
+    text = summary(SOLVERS, records)
+    (row,) = [line.split() for line in text.splitlines() if line.startswith("SCS") and "2 of 2" in line]
+    assert row[:6] == ["SCS", "2", "of", "2", "1", "0.2"]
+    assert "mean wall seconds" in text and "mean solve seconds" in text and "reduce + compile / solve / certify" in text
+    assert "from the declared program to the answer, without certifying" in " ".join(text.split())
+    del records[0]["timings"]
+    assert "mean solve seconds" not in summary(SOLVERS, records)
+
+
 def test_names_of_others_do_not_steer_the_terminal():
     text = summary(SOLVERS, [record("a", "[red]\x1b[31mSCS[/red]", 1.0), record("a", "CLARABEL", 2.0)])
     assert "\x1b" not in text and "[red]\\x1b[31mSCS[/red]" in text

@@ -15,6 +15,8 @@ from .unscored import left_out
 FEW = 10
 # The load is a mean over a minute: it may be so much above the number of cores, in processes, without any harm.
 ROUNDED = 0.5
+# Beyond this share of the time, solving is no longer what is mostly compared.
+MOST_UNSOLVING = 0.5
 # Repeats of one cell whose times differ by more than this factor say that the machine was uneven.
 UNEVEN = 1.5
 
@@ -32,6 +34,7 @@ def cautions(
         *_busy(records, environments),
         *_machines(records, environments),
         *_versions(records),
+        *_unsolving(study, records),
         *_uneven(study, records),
     ]
 
@@ -113,6 +116,20 @@ def _versions(records: Sequence[Record]) -> Iterator[str]:
     mixed = [f"{package} ({', '.join(sorted(found))})" for package, found in seen.items() if len(found) > 1]
     if mixed:
         yield f"Caution: cells were computed with different versions of {', '.join(mixed)}."
+
+
+def _unsolving(study: Study, records: Sequence[Record]) -> Iterator[str]:
+    """Say whose times are rather those of reducing and compiling than of the solver."""
+    if study.kind != "solvers":
+        return
+    for accuracy in study.accuracy:
+        found = measures([record for record in records if record["accuracy"] == accuracy])
+        names = [name for name, one in found.items() if one.unsolving is not None and one.unsolving > MOST_UNSOLVING]
+        if names:
+            yield (
+                f"Caution: at {power(accuracy)}, more than half of the median time of {listed(names)} is not solving "
+                f"but reducing and compiling; to compare solvers, look at their solve times."
+            )
 
 
 def _uneven(study: Study, records: Sequence[Record]) -> Iterator[str]:

@@ -11,7 +11,7 @@ from .cautions import cautions
 from .description import Study
 from .judging import Outcome, contradiction, outcome
 from .measures import Measures, measures
-from .phrases import counted, failed, in_full, listed, power
+from .phrases import RANKED, counted, failed, in_full, listed, power
 from .scores import LEVEL, Scores
 from .statistics import SHIFT, TIE, Times
 from .unscored import unscored
@@ -98,7 +98,7 @@ def _fastest(times: Times, accuracy: float) -> list[str]:
         if count > 1
         else "On the one instance on which all have a result"
     )
-    how = f"shifted geometric mean, with a shift of {SHIFT:g} s; failures count as {times.limit:g} s"
+    how = f"{RANKED}: shifted geometric mean, with a shift of {SHIFT:g} s; failures count as {times.limit:g} s"
     words = f"at {power(accuracy)}, {names[first]} takes {means[first]:.3g} s and {names[second]}, the next, "
     if means[second] < TIE * means[first]:
         words += f"about the same, {means[second]:.3g} s"

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 from .judging import Outcome
 
+# Which time is compared unless something else is said.
+RANKED = "wall time from the declared program to the answer, without certifying"
 # What scores are called in full.
 SCORES = {
     "ari": "adjusted Rand index",
