@@ -99,7 +99,7 @@ def test_damaged_lines_are_set_aside_and_computed_again(undisturbed, tmp_path):
 
 def test_other_versions_are_noticed(undisturbed, tmp_path, monkeypatch):
     (tmp_path / "results.jsonl").write_bytes((undisturbed[0] / "results.jsonl").read_bytes())
-    monkeypatch.setattr("cvxlink.studies.cells.versions", lambda solver=None: {"cvxpy": "9"})
+    monkeypatch.setattr("cvxlink.studies.cells.versions_with", lambda solver: {"cvxpy": "9"})
     now = standing(Study.of(STUDY), tmp_path)
     assert (now.finished, now.other_versions) == (0, 6) and "other versions" in str(now)
     assert {r["key"] for r in records_of(Study.of(STUDY), tmp_path)} == {r["key"] for r in undisturbed[1]}
