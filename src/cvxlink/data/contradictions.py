@@ -34,8 +34,8 @@ from .link_weights import as_link_values, on_links
 # Costs are scaled to have at most this size, as HiGHS stops at an absolute gap of 1e-6.
 LARGEST_COST = 1e6
 # By so much, at the scale of the costs, the bound of HiGHS may be wrong: its gap, and reduced costs, one per link, that
-# are zero up to its tolerance; both ten times as large as it promises.
-GAP, REDUCED_COST = 1e-5, 1e-6
+# are zero up to its tolerance; both twice as large as it promises.
+GAP, REDUCED_COST = 2e-6, 2e-7
 # A bound that is nearer to the weight than these shares of it and of the lightest link proves it least.
 SAME_WEIGHT, SAME_LINK = 1e-9, 1e-2
 
