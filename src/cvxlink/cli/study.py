@@ -55,6 +55,7 @@ def _run(file: Path, folder: Path | None, jobs: int, only: list[str], scheduler:
     from ..studies.cells import Cell, cells_of
     from ..studies.description import Study
     from ..studies.running import run as run_study
+    from ..studies.store import Store
     from ..studies.summary import summary
     from .progress import StudyProgress, to_resume
 
@@ -70,7 +71,7 @@ def _run(file: Path, folder: Path | None, jobs: int, only: list[str], scheduler:
             records = run_study(
                 described, where, jobs, chosen if only else None, shown.tell, scheduler, begin=shown.begin
             )
-        say(summary(described, records), to_errors=False)
+        say(summary(described, records, environments=Store(where).environments()), to_errors=False)
 
 
 @study.command()
