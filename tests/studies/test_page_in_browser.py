@@ -154,6 +154,10 @@ def test_stages_are_those_of_python(opened):
     move_slider(tab, 1)
     cells = tab.locator("#effort tbody tr").first.locator("td").evaluate_all("(all) => all.map((c) => c.dataset.value)")
     assert [float(value) for value in cells[:3]] == [3.0, 4.5, 0.25]
+    # Medians of errors say over how many answers they are.
+    assert "of 5" not in tab.locator("#effort tbody tr").first.inner_text()
+    del records[0]["dimacs"]
+    assert "4 of 5" in opened(study, records).locator("#effort tbody tr").first.inner_text()
 
 
 # ---------------------------------------------------------------------- the table of cells

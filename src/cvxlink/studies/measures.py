@@ -31,7 +31,10 @@ class Measures:
     megabytes : float or None
         The most memory that a cell took.
     dimacs_median, dimacs_worst : float or None
-        Over the answers, proven or not, the largest of the six DIMACS errors of each.
+        Over the answers that have DIMACS errors, proven or not, the largest of the six of each. Only linear
+        semidefinite programs have them.
+    answers, with_dimacs : int
+        How many cells have an answer, and how many of these have DIMACS errors.
     unsolving : float or None
         How much of the median time of a proven cell does not go into solving, as a share.
     spread : float or None
@@ -45,6 +48,8 @@ class Measures:
     megabytes: float | None = None
     dimacs_median: float | None = None
     dimacs_worst: float | None = None
+    answers: int = 0
+    with_dimacs: int = 0
     unsolving: float | None = None
     spread: float | None = None
 
@@ -71,6 +76,8 @@ def _measured(records: Sequence[Record], accuracy: float | None) -> Measures:
         max(used, default=None),
         float(np.median(errors)) if errors else None,
         max(errors, default=None),
+        sum(record.get("value") is not None or largest_dimacs(record) is not None for record in records),
+        len(errors),
         _unsolving(proven),
         _spread(proven),
     )

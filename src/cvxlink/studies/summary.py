@@ -107,13 +107,23 @@ def _costs(times: Times, of_each: Mapping[str, Measures], order: np.ndarray) -> 
         one = of_each[name]
         split = " / ".join(f"{share:.0%}" for share in one.shares.values()) or NOTHING
         errors = [NOTHING if error is None else power(error, 1) for error in (one.dimacs_median, one.dimacs_worst)]
-        rows.append([name, split, _number(one.megabytes, ".0f"), *errors, _number(one.spread, ".2f")])
-    head = ["", " / ".join(STAGES), "peak MB", "DIMACS median", "worst", "spread of repeats"]
+        rows.append(
+            [
+                name,
+                split,
+                _number(one.megabytes, ".0f"),
+                *errors,
+                f"{one.with_dimacs} of {one.answers}",
+                _number(one.spread, ".2f"),
+            ]
+        )
+    head = ["", " / ".join(STAGES), "peak MB", "DIMACS median", "worst", "answers with them", "spread of repeats"]
     title = (
-        "Time of proven cells by stage; peak memory; the largest of the six DIMACS errors of every answer, proven or "
-        "not; slowest repeat divided by fastest, median over instances."
+        "Time of proven cells by stage; peak memory; the largest of the six DIMACS errors of each answer, proven or "
+        "not, that has them (answers to linear semidefinite programs do); slowest repeat divided "
+        "by fastest, median over instances."
     )
-    return _table(title, head, rows, "lrrrrr")
+    return _table(title, head, rows, "lrrrrrr")
 
 
 def _wins(times: Times, order: np.ndarray) -> str:

@@ -97,14 +97,16 @@ function effortTable(names, chosen) {
     const of = (read) => middle(mine.map(read).filter(isNumber));
     const times = parts.map((part) => of((record) => taken(record.timings, part)));
     const errors = of((record) => (Array.isArray(record.dimacs) ? Math.max(...record.dimacs.filter(isNumber).map(Math.abs)) : null));
+    const known = mine.filter((record) => Array.isArray(record.dimacs)).length;
+    const share = isNumber(errors) && known < mine.length ? h("small", {}, ` ${known} of ${mine.length}`) : "";
     return h("tr", {}, nameCell(name), times.map((t) => number(seconds(t), t)),
       number(significant(of((record) => record.megabytes)), of((record) => record.megabytes)),
-      number(power(errors), errors), number(significant(of((record) => record.iterations)), of((record) => record.iterations)),
+      number([power(errors), share], errors), number(significant(of((record) => record.iterations)), of((record) => record.iterations)),
       number(spread(mine), null));
   });
   return table("Medians over proven cells", [
     heading("Configuration"), parts.map((part) => heading(part[0].toUpperCase() + part.slice(1), { class: "number" })),
-    heading("Memory, MB", { class: "number" }), heading("Largest DIMACS error", { class: "number" }), heading("Iterations", { class: "number" }),
+    heading("Memory, MB", { class: "number" }), heading(["Largest DIMACS error", h("small", {}, "of answers that have them")], { class: "number" }), heading("Iterations", { class: "number" }),
     heading("Spread over repeats", { class: "number" }),
   ], rows, { id: "effort" });
 }
