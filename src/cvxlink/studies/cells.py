@@ -18,10 +18,10 @@ from ..errors import InvalidInput
 from ..methods.called import is_own
 from ..methods.table import Method, formulation_of, own_methods, require_options
 from ..numerics.arguments import as_instance, shown
-from ..numerics.versions import package_versions
-from ..solvers.table import solvers
+from ..solvers.catalogue import known_solvers
+from ..solvers.versions import versions_with
 from .description import Study
-from .instance import Instance, expanded
+from .instance import Instance, expanded, require_readable
 from .parts import Configuration, given_in
 from .sources import hash_of_source, options_wanted, require_importable
 from .wording import WrongPart, meant
@@ -65,7 +65,8 @@ class Cell:
     @cached_property
     def versions(self) -> dict[str, str]:
         """The versions that the result depends on."""
-        return versions(self.configuration.solver)
+        solver = self.configuration.solver
+        return versions_with(None if solver is None else solver.upper())
 
     @cached_property
     def key(self) -> str:
@@ -161,7 +162,8 @@ def _code(configuration: Configuration) -> Iterator[tuple[str, str]]:
 
 
 def require_usable(study: Study) -> None:
-    """Raise if code that a study names cannot be imported, or does not take its options, in the processes of cells."""
+    """Raise if data cannot be read, or if code cannot be imported or does not take its options in a cell's process."""
+    require_readable(study)
     wanted: list[tuple[str, str, tuple[str, ...]]] = []
     for choice in study.instances:
         if choice.formulation is not None and is_own(choice.formulation):
@@ -182,8 +184,8 @@ def _require_known(study: Study) -> None:
         name, solver = configuration.method, configuration.solver
         if name is not None and not is_own(name) and name.lower() != AUTO:
             _require_method(name, configuration.options, "configurations", k, "method")
-        if solver is not None and solver.upper() not in solver_versions():
-            words = meant(solver.upper(), list(solver_versions()), 0) or "; `cvxlink solvers` shows those there are"
+        if solver is not None and solver.upper() not in known_solvers():
+            words = meant(solver.upper(), known_solvers(), 0) or "; `cvxlink solvers` shows those there are"
             raise InvalidInput(f"there is no solver {shown(solver)}{words}", "solver")
         for twice in configuration.options:
             if configuration.run and any(twice in (*choice.options, *choice.over) for choice in study.instances):
@@ -224,21 +226,6 @@ def _require_ways(study: Study) -> None:
 @cache
 def _row(formulation: type[Problem]) -> Method:
     return Method.of(formulation)
-
-
-@cache
-def solver_versions() -> dict[str, str]:
-    """Return the solvers that are known, with the versions of those that are installed."""
-    return {row.name: row.version for row in solvers(check=False)}
-
-
-@cache
-def versions(solver: str | None = None) -> dict[str, str]:
-    """Return the versions of Python, the packages, and a solver."""
-    found = dict(package_versions())
-    if solver is not None:
-        found[solver.upper()] = solver_versions().get(solver.upper(), "")
-    return found
 
 
 def _hash(content: Mapping[str, Any]) -> str:
