@@ -296,5 +296,5 @@ def test_equal_points_and_one_block():
 
 def test_no_upper_bound_for_sizes_that_blocks_cannot_have():
     X, _ = drawn(1, n=4)
-    problem = cl.KMeans(X, cl.Links(4, must=[(0, 1), (0, 2)]), 2, size_max=2)
+    problem = cl.KMeans(X, cl.Links(4, must=[(0, 1), (0, 2)]), 2, size_min=2)
     assert problem.certify(problem.point_of_clustering([0, 0, 0, 1])).upper_bound is None
