@@ -167,7 +167,7 @@ def test_other_versions_are_other_keys_of_the_same_identity(home, monkeypatch):
         ('"points.csv"', '"pints.csv"', r"instances\[2\].data cannot be read: there is no file 'pints.csv'"),
         ('"points.csv"\ntruth = "class"', '"points.csv"', r"instances\[2\].data is a table; say which column"),
         ('"points.csv"\ntruth = "class"', '"iriss"', "there is no data set 'iriss'; did you mean 'iris'"),
-        ('"points.csv"\n', '"iris"\n', r"instances\[2\].truth names a column of a file"),
+        ('"points.csv"\n', '"iris"\n', r"instances\[2\].truth names a column of a table"),
         ("links = [2]", "links = 2\nname = 'a'\n[[instances]]\ndata = 'iris'\nformulation = 'PCP'\nlinks = 2\nname='a'",
          r"instances\[3\] is another one called 'a, 2 links, draw 1'"),
     ],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -16,13 +17,22 @@ import cvxlink as cl
 from cvxlink.studies.description import Study
 from cvxlink.studies.running import run
 from cvxlink.studies.store import Store
-from helpers.processes import until, with_helpers
+from helpers.processes import alive, until, with_helpers
 from helpers.small_study import MEASURED, SMALL, told
 
 pytestmark = pytest.mark.slow
 distributed = pytest.importorskip("distributed")
 HERE = ("--host", "127.0.0.1")
 MEMORY = ("--resources", "memory=4e9")
+SLEEPS = """
+import os, time
+from pathlib import Path
+
+def sleep(seconds):
+    Path(__file__).with_name(f"number-{seconds}").write_text(str(os.getpid()))
+    time.sleep(seconds)
+    return {"slept": seconds}
+"""
 
 
 @contextmanager
@@ -40,17 +50,24 @@ def started(module, *words, **variables):
 def worker(address, folder, *words, count=1, **variables):
     """Start a worker, and wait until the scheduler has so many."""
     words = (address, *HERE, "--nthreads", 1, "--no-nanny", "--no-dashboard", "--local-directory", folder, *words)
-    with started("dask_worker", *words, **variables) as process, distributed.Client(address) as client:
-        client.wait_for_workers(count, timeout=120)
+    with started("dask_worker", *words, **variables) as process:
+        with distributed.Client(address) as client:
+            client.wait_for_workers(count, timeout=120)
         yield process
 
 
 @contextmanager
-def scheduler(folder):
+def scheduler_with_process(folder):
     file = folder / "scheduler.json"
-    with started("dask_scheduler", *HERE, "--port", 0, "--no-dashboard", "--scheduler-file", file):
+    with started("dask_scheduler", *HERE, "--port", 0, "--no-dashboard", "--scheduler-file", file) as process:
         assert until(lambda: file.exists() and file.read_text().endswith("}"), 120)
-        yield json.loads(file.read_text())["address"]
+        yield json.loads(file.read_text())["address"], process
+
+
+@contextmanager
+def scheduler(folder):
+    with scheduler_with_process(folder) as (address, _):
+        yield address
 
 
 @pytest.fixture(scope="module")
@@ -149,3 +166,29 @@ def test_results_equal_a_local_run_although_a_worker_is_killed(cluster, tmp_path
     assert len(came) == len(set(came)) == 12
     lines = (tmp_path / "there" / "results.jsonl").read_text().splitlines()
     assert len(lines) == 12 and len({json.loads(line)["key"] for line in lines}) == 12
+
+
+@pytest.mark.parametrize("ended_by", ["Ctrl-C", "the end of the scheduler"])
+def test_a_run_that_is_ended_says_so_in_one_sentence_and_keeps_its_results(ended_by, tmp_path):
+    (tmp_path / "sleeps.py").write_text(SLEEPS)
+    instances, file = [{"options": {"seconds": seconds}} for seconds in (0, 1000)], tmp_path / "study.toml"
+    described = {"title": "Sleep", "kind": "functions", "instances": instances, "time_limit": 2000}
+    file.write_text(Study.of({**described, "configurations": [{"run": "sleeps:sleep"}]}).to_toml())
+    found, number = os.pathsep.join([str(tmp_path), *filter(None, sys.path)]), tmp_path / "number-1000"
+    with (
+        scheduler_with_process(tmp_path) as (address, scheduling),
+        worker(address, tmp_path / "0", "--nthreads", 2, PYTHONPATH=found),
+    ):
+        command = [sys.executable, "-m", "cvxlink", "study", "run", file, "--folder", tmp_path / "out"]
+        words = {"env": with_helpers(), "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+        with subprocess.Popen([*command, "--scheduler", address], **words) as process:
+            assert until(lambda: number.exists() and number.read_text() and Store(tmp_path / "out").records(), 120)
+            process.send_signal(signal.SIGINT) if ended_by == "Ctrl-C" else scheduling.kill()
+            said = list(filter(None, process.communicate(timeout=240)[0].splitlines()))
+        assert process.returncode == (130 if ended_by == "Ctrl-C" else 1), said
+        _, sentence = said  # first of all it says how far the study has come
+        lost = f"cvxlink: the connection to the Dask scheduler {address} was lost; start again when it is back"
+        assert sentence == ("interrupted" if ended_by == "Ctrl-C" else lost)
+        assert until(lambda: int(number.read_text()) not in alive(), 60)
+    (kept,) = Store(tmp_path / "out").records()
+    assert kept["numbers"] == {"slept": 0}

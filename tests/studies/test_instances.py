@@ -11,7 +11,7 @@ import cvxlink as cl
 from cvxlink.studies.cells import cells_of
 from cvxlink.studies.computing import consistent_part, worked_out
 from cvxlink.studies.description import Study
-from cvxlink.studies.instance import expanded, turned
+from cvxlink.studies.instance import expanded, require_readable, turned
 from cvxlink.studies.judging import Outcome, outcome
 from cvxlink.studies.parts import Configuration, InstanceChoice
 from cvxlink.studies.running import is_failure, run
@@ -137,6 +137,57 @@ def test_data_of_ones_own_are_read_from_files_beside_the_study(tmp_path, file):
     study = study_of([InstanceChoice(data=file, truth=truth, links=20)], [Configuration(method="KP")], folder=tmp_path)
     same = study_of([InstanceChoice(data="iris", links=20)], [Configuration(method="KP")])
     assert first(study)["scores"] == first(same)["scores"]
+
+
+def test_columns_of_a_table_that_are_no_features_are_named_by_keys(tmp_path):
+    X, y = cl.datasets.load("iris")
+    rows = [
+        ",".join([f"p{k}", *map(repr, map(float, row)), "some words", f"c{c}"])
+        for k, (row, c) in enumerate(zip(X, y, strict=True))
+    ]
+    (tmp_path / "points.csv").write_text("\n".join(["key,p,q,r,s,comment,species", *rows]))
+
+    def points(**keys):
+        choice = InstanceChoice(data="points.csv", truth="species", links=20, **keys)
+        study = study_of([choice], [Configuration(method="KP")], folder=tmp_path)
+        require_readable(study)
+        (one,) = expanded(study)
+        return one.prepared()[0], one.name
+
+    assert np.array_equal(points(id="key", ignore="comment")[0], X)
+    assert np.array_equal(points(ignore=["key", 6])[0], X)
+    assert np.array_equal(points(columns=["r", 2])[0], X[:, [2, 0]])
+    assert "columns r 2" in points(columns=["r", 2])[1] and "without key 6" in points(ignore=["key", 6])[1]
+    with pytest.raises(cl.InvalidInput, match="columns must hold names of columns, or their numbers") as raised:
+        points(columns=[True])
+    assert raised.value.argument == "columns"
+
+
+@pytest.mark.parametrize(
+    ("table", "keys", "words"),
+    [
+        ("key,x,class\na,1,u\nb,2,v\n", {}, "line 2, column 1 .key.*with truth or id, leave it out with ignore, or"),
+        ("key,x,class\na,1,u\nb,2,v\n", {"ignore": "name"}, "has no column 'name', which ignore asks for"),
+        ("key,x,class\na,1,u\nb,2,v\n", {"columns": ["key"]}, "or name the features with columns"),
+        ("key,x,class\na,1,u\na,2,v\n", {"id": "key"}, "'a' is also the name of line 2; names must differ"),
+        ("x,class\n1,u\n2,?\n3,?\n", {}, "the class of 2 points is unknown; fill it in"),
+        ("1,?,u\n2,3,v\n", {"truth": "3"}, "write a header above it"),
+        ("x,class\n1,u\n2,v\n", {"classes": [0, 5]}, "classes has 5, and there are only the classes 0 to 1"),
+    ],
+)
+def test_data_that_cannot_be_read_are_said_once_by_their_key_before_anything_runs(tmp_path, table, keys, words):
+    (tmp_path / "points.csv").write_text(table)
+    choices = [
+        InstanceChoice(data="iris", links=3),
+        InstanceChoice(data="points.csv", **{"truth": "class"} | keys, links=1),
+    ]
+    study = study_of(choices, [Configuration(method="KP")], folder=tmp_path)
+    told = []
+    with pytest.raises(cl.InvalidInput, match=words) as raised:
+        run(study, tmp_path / "out", tell=lambda *words: told.append(words))
+    said = str(raised.value)
+    assert said.startswith("instances[1].data cannot be used: ") and "--" not in said and not told
+    assert not (tmp_path / "out").exists()
 
 
 def test_graphs_are_as_the_study_says_for_methods_and_for_programs():

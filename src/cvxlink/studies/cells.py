@@ -21,7 +21,7 @@ from ..numerics.arguments import as_instance, shown
 from ..solvers.catalogue import known_solvers
 from ..solvers.versions import versions_with
 from .description import Study
-from .instance import Instance, expanded
+from .instance import Instance, expanded, require_readable
 from .parts import Configuration, given_in
 from .sources import hash_of_source, options_wanted, require_importable
 from .wording import WrongPart, meant
@@ -162,7 +162,8 @@ def _code(configuration: Configuration) -> Iterator[tuple[str, str]]:
 
 
 def require_usable(study: Study) -> None:
-    """Raise if code that a study names cannot be imported, or does not take its options, in the processes of cells."""
+    """Raise if data cannot be read, or if code cannot be imported or does not take its options in a cell's process."""
+    require_readable(study)
     wanted: list[tuple[str, str, tuple[str, ...]]] = []
     for choice in study.instances:
         if choice.formulation is not None and is_own(choice.formulation):

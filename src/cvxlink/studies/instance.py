@@ -15,24 +15,29 @@ import numpy as np
 from sklearn.preprocessing import StandardScaler
 
 from .. import datasets, instances
-from ..data.files.points import Roles, read_points
+from ..data.files.points import Roles, Wording, read_points
 from ..data.links import Links
 from ..data.partial_labels import sample_labels
 from ..engine.exchange import format_of
 from ..engine.linear_problem import read_program
 from ..engine.problem import Problem
-from ..errors import InvalidInput
+from ..errors import CvxlinkError, InvalidInput
 from ..methods.called import is_own
 from ..methods.table import method
 from ..numerics.arguments import shown
+from ..numerics.checks import is_known
 from .description import Study
-from .parts import InstanceChoice
+from .parts import OF_TABLES, InstanceChoice, given_in
 from .sources import formulation_in, hash_of_source
 from .task import Task
 from .wording import WrongPart, meant
 
 ARRAYS = ".npz"
 TABLES = (".csv", ".tsv", ".txt")
+# What decides the points and their classes.
+OF_POINTS = ("data", *OF_TABLES, "points", "classes", "scale")
+# The columns of tables as the keys of an instance call them.
+BY_KEYS = Wording("id", "", "truth", "columns", "ignore", "write a header above it")
 
 
 @dataclass(frozen=True)
@@ -47,6 +52,9 @@ class Instance:
     file: str | None = None
     data: str | None = None
     truth: str | None = None
+    id: str | None = None
+    ignore: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
     formulation: str | None = None
     links: int | None = None
     per_class: int | None = None
@@ -95,8 +103,13 @@ class Instance:
         path = self._path(self.data)
         if path.suffix == ARRAYS:
             return datasets.read(path)
-        found = read_points(str(path), Roles(truth=self.truth))
+        roles = Roles(truth=self.truth, names=self.id, features=self.columns or None, ignored=self.ignore)
+        found = read_points(str(path), roles, wording=BY_KEYS)
         assert found.truth is not None
+        unknown = np.count_nonzero(~is_known(found.truth))
+        if unknown:
+            words = f"{found.where}: the class of {unknown} points is unknown; fill it in, or drop their lines"
+            raise InvalidInput(words, "truth")
         return found.X, found.truth
 
     def _path(self, name: str) -> Path:
@@ -194,7 +207,7 @@ def _instances(choice: InstanceChoice, k: int, study: Study) -> Iterator[Instanc
 def _drawn(choice: InstanceChoice, k: int, one: Instance, seed: int) -> Iterator[Instance]:
     """Yield the draws of links and labels of a data set."""
     _require_data(choice, k, one.folder)
-    kept = ("data", "truth", "formulation", "wrong", "points", "classes", "scale", "graph")
+    kept = (*OF_POINTS, "formulation", "wrong", "graph")
     shared: dict[str, Any] = {name: getattr(choice, name) for name in kept}
     one = replace(one, **shared)
     made = f"{choice.formulation}{f'({_listed(one.options)})' if one.options else ''} on " if choice.formulation else ""
@@ -225,6 +238,8 @@ def _listed(options: Mapping[str, Any]) -> str:
 def _data_words(choice: InstanceChoice) -> str:
     """Return how data are called: what they are, and what is done to them."""
     words = [str(choice.data)]
+    words += [f"columns {' '.join(choice.columns)}"] if choice.columns else []
+    words += [f"without {' '.join(choice.ignore)}"] if choice.ignore else []
     if choice.classes:
         words.append(
             f"classes {' '.join('+'.join(map(str, c)) if isinstance(c, tuple) else str(c) for c in choice.classes)}"
@@ -278,12 +293,29 @@ def _require_data(choice: InstanceChoice, k: int, folder: str) -> None:
     """Raise if there is no such data set, or if it cannot be read as one."""
     data = choice.data or ""
     path = Path(folder, data)
+    for key in OF_TABLES:
+        if key in given_in(choice) and (data in datasets.names() or path.suffix == ARRAYS):
+            what = f"an {ARRAYS} file has arrays X and y" if path.suffix == ARRAYS else "a data set knows its classes"
+            raise WrongPart("instances", k, key, f"names a column of a table; {what}")
     if data in datasets.names():
-        if choice.truth is not None:
-            raise WrongPart("instances", k, "truth", "names a column of a file; a data set knows its classes")
-    elif path.suffix not in (ARRAYS, *TABLES):
+        return
+    if path.suffix not in (ARRAYS, *TABLES):
         raise InvalidInput(f"there is no data set {shown(data)}{meant(data, datasets.names())}", "data")
     elif not path.is_file():
         raise WrongPart("instances", k, "data", f"cannot be read: there is no file {shown(data)} in {folder}")
     elif path.suffix in TABLES and choice.truth is None:
         raise WrongPart("instances", k, "data", 'is a table; say which column has the classes: truth = "class"')
+
+
+def require_readable(study: Study) -> None:
+    """Raise if a file of data cannot be read as it is described; each is read once."""
+    folder, read = str(study.folder.absolute()), set()
+    for k, choice in enumerate(study.instances):
+        described: dict[str, Any] = {name: getattr(choice, name) for name in OF_POINTS}
+        if choice.data is None or choice.data in datasets.names() or str(described) in read:
+            continue
+        read.add(str(described))
+        try:
+            Instance("", folder=folder, **described).prepared()
+        except (CvxlinkError, OSError) as error:
+            raise WrongPart("instances", k, "data", f"cannot be used: {error}") from error

@@ -17,6 +17,8 @@ GRAPHS = {"knn": ("n_neighbors", "sigma", "symmetrize", "connect"), "rbf": ("sig
 SYMMETRIZE = ("union", "mean", "mutual")
 # What instances of functions have; everything else belongs to data.
 OF_FUNCTIONS = ("name", "options", "over")
+# What says which columns of a table are what.
+OF_TABLES = ("truth", "id", "ignore", "columns")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +37,10 @@ class InstanceChoice:
         arrays X and y.
     truth : str, optional
         The column of a table that has the classes: its name, or its number counted from 1.
+    id : str, optional
+        The column that has the names of the points, which are no feature.
+    ignore, columns : texts, or whole numbers
+        The columns not to use, and the columns that are features; by default all that are named for nothing else.
     formulation : str, optional
         In studies of solvers: what to solve on the data, a method such as "PCP" or your own ``module:Class``.
     name : str, optional
@@ -67,6 +73,9 @@ class InstanceChoice:
     file: str | None = None
     data: str | None = None
     truth: str | None = None
+    id: str | None = None
+    ignore: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
     formulation: str | None = None
     name: str | None = None
     links: tuple[int, ...] = ()
@@ -82,8 +91,10 @@ class InstanceChoice:
     over: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        _check_texts(self, "library", "file", "data", "truth", "formulation", "name")
+        _check_texts(self, "library", "file", "data", "truth", "id", "formulation", "name")
         keep = keeper(self)
+        for name in ("ignore", "columns"):
+            keep(name, _columns(getattr(self, name), name))
         for name in ("links", "per_class"):
             keep(name, tuple(as_count(one, name, 0, MOST_POINTS) for one in listed(getattr(self, name), name)))
         keep("labels", tuple(_share_or_count(one) for one in listed(self.labels, "labels")))
@@ -245,6 +256,16 @@ def _names_something(value: str) -> bool:
 def listed(value: Any, name: str) -> list[Any]:
     """Return several values as a list; a number is one value."""
     return [value] if isinstance(value, int | float) else as_list(value, name, "numbers")
+
+
+def _columns(value: Any, name: str) -> tuple[str, ...]:
+    """Return columns by their names, or by their numbers as texts."""
+    values = [value] if isinstance(value, str | int) else as_list(value, name, "names of columns, or their numbers")
+    for one in values:
+        if isinstance(one, bool) or not isinstance(one, str | int) or not str(one).strip():
+            words = f"must hold names of columns, or their numbers counted from 1, not {shown(one)}"
+            raise InvalidInput.about(name, words)
+    return tuple(map(str, values))
 
 
 def _share_or_count(value: Any) -> float:

@@ -48,6 +48,35 @@ class Roles:
     ignored: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class Wording:
+    """How messages call the roles, where whoever reads a file gives them: by default, options of the command line.
+
+    Attributes
+    ----------
+    names, labels, truth, features, ignored : str
+        As in :class:`Roles`; an empty one cannot be given there.
+    header : str
+        What to do about a first line that may be a header or a point.
+    """
+
+    names: str = "--id-column"
+    labels: str = "--label-column"
+    truth: str = "--truth-column"
+    features: str = "--columns"
+    ignored: str = "--ignore-column"
+    header: str = "give --header or --no-header"
+
+    @property
+    def texts(self) -> str:
+        """The roles that text can have, in words."""
+        *first, last = (one for one in (self.labels, self.truth, self.names) if one)
+        return f"{', '.join(first)} or {last}"
+
+
+BY_OPTIONS = Wording()
+
+
 @dataclass(frozen=True, eq=False)
 class PointFile:
     """The content of a file of points.
@@ -77,11 +106,12 @@ class PointFile:
 
 @dataclass(frozen=True)
 class Columns:
-    """The columns of a file, and their names."""
+    """The columns of a file, their names, and what messages call their roles."""
 
     where: str
     width: int
     header: tuple[str, ...] | None
+    wording: Wording = BY_OPTIONS
 
     def called(self, k: int) -> str:
         """Return the number of a column counted from 1, and its name if it has one."""
@@ -107,7 +137,9 @@ class Columns:
         return found[0]
 
 
-def read_points(source: str, roles: Roles | None = None, has_header: bool | None = None) -> PointFile:
+def read_points(
+    source: str, roles: Roles | None = None, has_header: bool | None = None, wording: Wording = BY_OPTIONS
+) -> PointFile:
     """Read points from a file, or from standard input if the name is ``-``.
 
     Parameters
@@ -117,6 +149,8 @@ def read_points(source: str, roles: Roles | None = None, has_header: bool | None
         By default all columns are features.
     has_header : bool, optional
         Whether the first line names the columns; by default the cells decide.
+    wording : Wording
+        How messages call the roles.
     """
     roles = roles or Roles()
     table = Delimited.read(source)
@@ -124,11 +158,11 @@ def read_points(source: str, roles: Roles | None = None, has_header: bool | None
     first = list(islice(rows, 2))
     if not first:
         raise InvalidInput(f"{table.where} is empty; it needs a line for each point")
-    has_header = _has_header(table, first) if has_header is None else has_header
+    has_header = _has_header(table, first, wording) if has_header is None else has_header
     header = tuple(cell.strip() for cell in first[0][1]) if has_header else None
     if has_header and len(first) == 1:
         raise InvalidInput(f"{table.where} holds a header and no points; it needs a line for each point")
-    columns = Columns(table.where, len(first[0][1]), header)
+    columns = Columns(table.where, len(first[0][1]), header, wording)
     texts, features = _chosen(columns, roles)
     X, lines, cells = _read(table, columns, features, list(texts.values()), chain(first[int(has_header) :], rows))
     _require_finite(X, table, columns, features, lines)
@@ -151,7 +185,7 @@ def read_points(source: str, roles: Roles | None = None, has_header: bool | None
     )
 
 
-def _has_header(table: Delimited, first: list[tuple[int, list[str]]]) -> bool:
+def _has_header(table: Delimited, first: list[tuple[int, list[str]]], wording: Wording) -> bool:
     """Whether the first line is a header: it holds no number, or a word where the second line has a number."""
     line, cells = first[0]
     are_numbers = [number(cell) is not None for cell in cells]
@@ -164,7 +198,7 @@ def _has_header(table: Delimited, first: list[tuple[int, list[str]]]) -> bool:
     k = are_numbers.index(False)
     raise table.wrong(
         f"{cells[k].strip()!r} is not a number, but others in this line are, so it may be a header or a point; "
-        f"give --header or --no-header",
+        f"{wording.header}",
         line,
         f"column {k + 1}",
     )
@@ -172,7 +206,8 @@ def _has_header(table: Delimited, first: list[tuple[int, list[str]]]) -> bool:
 
 def _chosen(columns: Columns, roles: Roles) -> tuple[dict[str, int], tuple[int, ...]]:
     """Return the columns of names, labels and classes by their role, and the columns of the features."""
-    options = {"names": "--id-column", "labels": "--label-column", "truth": "--truth-column"}
+    wording = columns.wording
+    options = {"names": wording.names, "labels": wording.labels, "truth": wording.truth}
     texts: dict[str, int] = {}
     for role, option in options.items():
         which = getattr(roles, role)
@@ -183,27 +218,30 @@ def _chosen(columns: Columns, roles: Roles) -> tuple[dict[str, int], tuple[int, 
         if other:
             raise InvalidInput(f"{columns.where}: {columns.called(k)} cannot be both {other} and {option}")
         texts[role] = k
-    ignored = {columns.find(which, "--ignore-column") for which in roles.ignored}
+    ignored = {columns.find(which, wording.ignored) for which in roles.ignored}
     for role, k in texts.items():
         if k in ignored:
             raise InvalidInput(
-                f"{columns.where}: {columns.called(k)} cannot be both {options[role]} and --ignore-column"
+                f"{columns.where}: {columns.called(k)} cannot be both {options[role]} and {wording.ignored}"
             )
     if roles.features is None:
         features = tuple(k for k in range(columns.width) if k not in texts.values() and k not in ignored)
     else:
-        features = tuple(columns.find(which, "--columns") for which in roles.features)
+        features = tuple(columns.find(which, wording.features) for which in roles.features)
     for k in features:
         if k in ignored:
-            raise InvalidInput(f"{columns.where}: {columns.called(k)} cannot be both in --columns and --ignore-column")
+            both = f"{wording.features} and {wording.ignored}"
+            raise InvalidInput(f"{columns.where}: {columns.called(k)} cannot be both in {both}")
         if k in texts.values():
             role = next(options[r] for r, taken in texts.items() if taken == k)
-            raise InvalidInput(f"{columns.where}: {columns.called(k)} is {role}, so it cannot be among --columns")
+            raise InvalidInput(
+                f"{columns.where}: {columns.called(k)} is {role}, so it cannot be among {wording.features}"
+            )
         if features.count(k) > 1:
-            raise InvalidInput(f"{columns.where}: {columns.called(k)} is named twice by --columns")
+            raise InvalidInput(f"{columns.where}: {columns.called(k)} is named twice by {wording.features}")
     if not features:
         raise InvalidInput(
-            f"{columns.where} has no column of numbers to cluster by, besides the columns that options name"
+            f"{columns.where} has no column of numbers to cluster by, besides those that are named for something else"
         )
     return texts, features
 
@@ -256,11 +294,10 @@ def _no_number(
     for _, others in rows:
         candidates -= {c for c in candidates if c < len(others) and number(others[c]) is not None}
         is_empty = is_empty and not (k < len(others) and others[k].strip())
-    place = columns.called(k)
+    place, wording = columns.called(k), columns.wording
+    leave_out = f"leave it out with {wording.ignored}"
     if is_empty:
-        return table.wrong(
-            "the column is empty in every line; remove it, or leave it out with --ignore-column", line, place
-        )
+        return table.wrong(f"the column is empty in every line; remove it, or {leave_out}", line, place)
     notation = _other_notation(cell)
     if notation:
         return table.wrong(notation, line, place)
@@ -268,17 +305,17 @@ def _no_number(
         alike = ", ".join(columns.called(c) for c in sorted(candidates - {k}))
         also = f" (as does {alike})" if alike else ""
         return table.wrong(
-            f"the column holds text{also}, {cell!r} here; say what it is with --label-column, --truth-column "
-            f"or --id-column, leave it out with --ignore-column, or name the features with --columns",
+            f"the column holds text{also}, {cell!r} here; say what it is with {wording.texts}, "
+            f"{leave_out}, or name the features with {wording.features}",
             line,
             place,
         )
     if not cell or cell.lower() in MISSING:
         what = f"{cell!r} stands for a missing number" if cell else "the cell is empty"
         return table.wrong(
-            f"{what}; fill it in, drop the line, or leave the column out with --ignore-column", line, place
+            f"{what}; fill it in, drop the line, or leave the column out with {wording.ignored}", line, place
         )
-    remedy = "correct it, drop the line, or leave the column out with --ignore-column"
+    remedy = f"correct it, drop the line, or leave the column out with {wording.ignored}"
     return table.wrong(f"{cell!r} is not a number; {remedy}", line, place)
 
 
