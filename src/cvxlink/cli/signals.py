@@ -13,10 +13,12 @@ import typer
 
 from ..data.files.atomic import remove_unfinished
 from ..numerics.interruption import Interruptible
+from .terminal import say
 
 # What a command may take to end by itself; after that it is ended, whatever it is doing.
 SECONDS_TO_END = 0.5
 _seconds_to_end = SECONDS_TO_END
+_is_signalled = False
 
 
 class _Signalled(BaseException):
@@ -44,6 +46,8 @@ def run_until_signalled(command: Callable[[], Any]) -> Any:
         # ``nohup`` ignores one of them, and should be obeyed.
         if signal.getsignal(which) in (signal.SIG_DFL, signal.default_int_handler):
             signal.signal(which, _raise)
+    global _is_signalled
+    _is_signalled = False
     computation = Interruptible()
     try:
         return computation.run(command)
@@ -57,20 +61,17 @@ def allow_to_end(seconds: float) -> None:
     _seconds_to_end = seconds
 
 
-def _raise(number: int, _: Any) -> NoReturn:
-    _ignore()
-    raise _Signalled(number)
-
-
-def _ignore() -> None:
-    """Ignore what comes next: once is enough, and a second signal would find the first one half obeyed."""
-    for which in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(which, signal.SIG_IGN)
+def _raise(number: int, _: Any) -> None:
+    """Raise once: a second signal would find the first one half obeyed."""
+    global _is_signalled
+    if not _is_signalled:
+        _is_signalled = True
+        raise _Signalled(number)
 
 
 def _end(computation: Interruptible, number: int) -> NoReturn:
-    _ignore()
-    computation.clean_up(_seconds_to_end)
+    if not computation.clean_up(_seconds_to_end) and number == signal.SIGINT:
+        say("interrupted")  # the command, which is busy in a library, has not said it
     remove_unfinished()
     for stream in (sys.stdout, sys.stderr):
         with suppress(Exception):
