@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import product
 
 import numpy as np
@@ -35,6 +36,55 @@ def test_the_removed_links_are_least(seed):
         n, np.vstack([found.links.must, found.removed.must]), np.vstack([found.links.cannot, found.removed.cannot])
     )
     assert together == links and len(found.links) + len(found.removed) == len(links)
+
+
+def test_a_heavy_link_hides_no_light_ones():
+    links = cl.Links(3, must=[(0, 1), (1, 2)], cannot=[(0, 1), (0, 2), (1, 2)])
+    found = links.without_contradictions([71.0, 6.5e10], [3.0, 2.2e7, 17000.0])
+    assert found.removed == cl.Links(3, must=[(0, 1)], cannot=[(1, 2)])
+    assert found.weight == found.bound == 17071 and found.is_least
+
+
+def exact_sum(weights):
+    return sum(map(Fraction, weights.tolist()), Fraction(0))
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_what_is_called_least_is_least_however_far_the_weights_lie_apart(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(3, 7))
+    pairs = [(i, j) for i in range(n) for j in range(i)]
+    must, cannot = ([p for p in pairs if rng.random() < share] for share in (0.5, 0.6))
+    must, cannot = must[:6], cannot[:6]
+    links = cl.Links(n, must, cannot)
+    weights = 10 ** rng.uniform(-8, 8, len(links))
+    w_must, w_cannot = weights[: len(must)], weights[len(must) :]
+    found = links.without_contradictions(w_must, w_cannot)
+    assert found.links.contradiction() is None and found.is_least
+    of_must = dict(zip(map(tuple, links.must.tolist()), w_must, strict=True))
+    of_cannot = dict(zip(map(tuple, links.cannot.tolist()), w_cannot, strict=True))
+    removed = [of_must[tuple(p)] for p in found.removed.must.tolist()]
+    removed += [of_cannot[tuple(p)] for p in found.removed.cannot.tolist()]
+    least = exact_sum(weights)
+    for kept in product((False, True), repeat=len(links)):
+        weight = exact_sum(weights[~np.array(kept, bool)])
+        if weight < least:
+            chosen = np.array(kept, bool)
+            rest = cl.Links(n, links.must[chosen[: len(must)]], links.cannot[chosen[len(must) :]])
+            least = weight if rest.contradiction() is None else least
+    assert exact_sum(np.array(removed)) == least
+
+
+def test_without_a_proof_nothing_is_removed_that_is_not_needed(monkeypatch):
+    monkeypatch.setattr("cvxlink.data.least_breaking.MOST_NODES", 0)
+    links = cl.Links(3, must=[(0, 1), (1, 2)], cannot=[(0, 1), (0, 2), (1, 2)])
+    found = links.without_contradictions([71.0, 6.5e10], [3.0, 2.2e7, 17000.0])
+    assert not found.is_least and found.bound < 17071 <= found.weight and "is necessary" in str(found)
+    for kind in ("must", "cannot"):
+        for pair in getattr(found.removed, kind):
+            given = {"must": found.links.must, "cannot": found.links.cannot}
+            given[kind] = np.vstack([given[kind], pair])
+            assert cl.Links(3, **given).contradiction() is not None
 
 
 def test_the_example_of_remark_1():

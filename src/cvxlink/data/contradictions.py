@@ -9,8 +9,9 @@ A cannot-link (i, j) contradicts the must-links where these join i to j. With :m
 
 There are too many paths to write down, so they are added when they are violated: HiGHS solves the program with the
 paths known so far, and where must-links that are left still join the ends of a cannot-link that is left, a shortest
-path is added. The optimum with some of the paths is a lower bound; once no path is violated, the removal is feasible,
-and least.
+path is added. The optimum with some of the paths is a lower bound; once no path is violated, the removal is feasible.
+It is least if it is the optimum, which HiGHS decides up to its tolerances only. Where weights lie so far apart that
+these hide the light ones, a search in whole numbers decides (:mod:`cvxlink.data.least_breaking`), or nothing is said.
 Blocks of must-links without a cannot-link inside keep all their links, and blocks are solved one by one.
 """
 
@@ -27,12 +28,16 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from ..numerics.checks import as_positive
+from .least_breaking import least_breaking, whole_weights
 from .link_weights import as_link_values, on_links
 
 # Costs are scaled to have at most this size, as HiGHS stops at an absolute gap of 1e-6.
-LARGEST_COST = 1e4
-# A bound that is nearer to the weight than this share of it proves it least.
-SAME_WEIGHT = 1e-9
+LARGEST_COST = 1e6
+# By so much, at the scale of the costs, the bound of HiGHS may be wrong: its gap, and reduced costs, one per link, that
+# are zero up to its tolerance; both twice as large as it promises.
+GAP, REDUCED_COST = 2e-6, 2e-7
+# A bound that is nearer to the weight than these shares of it and of the lightest link proves it least.
+SAME_WEIGHT, SAME_LINK = 1e-9, 1e-2
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +62,7 @@ class Reconciled:
     @property
     def is_least(self) -> bool:
         """Whether it is proven that no lighter set of links would do."""
-        return self.weight <= self.bound + SAME_WEIGHT * self.weight
+        return self.weight <= self.bound
 
     def __str__(self) -> str:
         if not len(self.removed):
@@ -81,10 +86,11 @@ def reconciled(links: Any, must_weight: Any = 1.0, cannot_weight: Any = 1.0, tim
     ]
     end = perf_counter() + as_positive(time_limit, "time_limit")
     is_removed = [np.zeros(len(links.must), dtype=bool), np.zeros(len(links.cannot), dtype=bool)]
-    bound = 0.0
+    bound, is_proven = 0.0, True
     for conflict in _conflicts(links, *weights):
-        removal, below = conflict.least_removal(end)
+        removal, below, is_least = conflict.least_removal(end)
         bound += below
+        is_proven &= is_least
         is_removed[0][conflict.must] = removal[: len(conflict.must)]
         is_removed[1][conflict.cannot] = removal[len(conflict.must) :]
     weight = float(weights[0][is_removed[0]].sum() + weights[1][is_removed[1]].sum())
@@ -93,7 +99,7 @@ def reconciled(links: Any, must_weight: Any = 1.0, cannot_weight: Any = 1.0, tim
         kind(links.n, links.must[~must], links.cannot[~cannot]),
         kind(links.n, links.must[must], links.cannot[cannot]),
         weight,
-        min(bound, weight),
+        weight if is_proven else min(bound, float(np.nextafter(weight, 0.0))),
     )
 
 
@@ -111,8 +117,19 @@ class _Conflict:
     apart: np.ndarray
     weights: np.ndarray
 
-    def least_removal(self, end: float) -> tuple[np.ndarray, float]:
-        """Return which links to remove, and a lower bound on the weight of any removal that is enough."""
+    def least_removal(self, end: float) -> tuple[np.ndarray, float, bool]:
+        """Return which links to remove, a lower bound on the weight of a removal, and whether none is lighter."""
+        best, bound, paths = self._by_program(end)
+        best = self._needed(best)
+        if self._is_reached(best, bound):
+            return best, bound, True
+        whole = whole_weights(self.weights)
+        best, is_least = least_breaking(whole, paths, self._violated_paths, best, end)
+        best = self._needed(best)
+        return best, float(self.weights[best].sum()) if is_least else bound, is_least
+
+    def _by_program(self, end: float) -> tuple[np.ndarray, float, list[np.ndarray]]:
+        """Return the lightest removal that integer programming finds, its bound, and the paths it took."""
         everything = np.arange(len(self.weights)) >= len(self.must)  # without cannot-links nothing is contradicted
         best, bound, paths = everything, 0.0, list[np.ndarray]()
         chosen = np.zeros(len(self.weights), dtype=bool)
@@ -123,13 +140,36 @@ class _Conflict:
             if self.weights[repaired].sum() < self.weights[best].sum():
                 best = repaired
             left = end - perf_counter()
-            if not violated or left <= 0 or bound >= self.weights[best].sum() * (1 - SAME_WEIGHT):
-                return best, bound
+            if not violated or left <= 0 or self._is_reached(best, bound):
+                return best, bound, paths
             paths += violated
             found = self._with_paths(paths, left)
             if found is None:
-                return best, bound
+                return best, bound, paths
             chosen, bound = found[0], max(bound, found[1])
+
+    def _is_reached(self, removal: np.ndarray, bound: float) -> bool:
+        """Whether a bound leaves no room for a lighter removal, up to rounding."""
+        weight = float(self.weights[removal].sum())
+        return weight - bound <= min(SAME_WEIGHT * weight, SAME_LINK * float(self.weights.min()))
+
+    def _needed(self, removal: np.ndarray) -> np.ndarray:
+        """Return a removal without the links that need not be removed, the heaviest given back first."""
+        removal, count = removal.copy(), len(self.must)
+        i, j = self.edges[~removal[:count]].T
+        graph = sp.coo_array((np.ones(len(i)), (i, j)), shape=(self.n, self.n))
+        parts = connected_components(graph, directed=False)[1]
+        removed = np.flatnonzero(removal)
+        for link in removed[np.argsort(-self.weights[removed], kind="stable")]:
+            a, b = parts[self.edges[link] if link < count else self.apart[link - count]]
+            if link >= count:
+                removal[link] = a == b
+                continue
+            ends = np.sort(parts[self.apart[~removal[count:]]], axis=1)
+            if a == b or not (ends == sorted((a, b))).all(axis=1).any():
+                removal[link] = False
+                parts[parts == b] = a
+        return removal
 
     def _violated_paths(self, chosen: np.ndarray) -> Iterator[np.ndarray]:
         """Yield the numbers of the links of contradictions that are left: a cannot-link, and a shortest path."""
@@ -149,7 +189,7 @@ class _Conflict:
             yield np.array(path)
 
     def _with_paths(self, paths: list[np.ndarray], seconds: float) -> tuple[np.ndarray, float] | None:
-        """Return the least removal that breaks all these paths, and the bound that HiGHS proves."""
+        """Return the least removal that breaks all these paths, as HiGHS sees it, and the bound that it proves."""
         rows = np.repeat(np.arange(len(paths)), [len(path) for path in paths])
         shape = (len(paths), len(self.weights))
         A = sp.csr_array((np.ones(len(rows)), (rows, np.concatenate(paths))), shape=shape)
@@ -163,9 +203,8 @@ class _Conflict:
         )
         if found.x is None:
             return None
-        chosen = found.x > 0.5
-        below = float(self.weights[chosen].sum()) if found.status == 0 else max(0.0, found.mip_dual_bound / scale)
-        return chosen, below
+        doubt = GAP + REDUCED_COST * len(self.weights)
+        return found.x > 0.5, max(0.0, (found.mip_dual_bound - doubt) / scale)
 
 
 def _conflicts(links: Any, must_weight: np.ndarray, cannot_weight: np.ndarray) -> Iterator[_Conflict]:
