@@ -13,10 +13,15 @@ import typer
 
 from ..data.files.atomic import remove_unfinished
 from ..numerics.interruption import Interruptible
+from .terminal import say
 
 # What a command may take to end by itself; after that it is ended, whatever it is doing.
 SECONDS_TO_END = 0.5
 _seconds_to_end = SECONDS_TO_END
+_is_signalled = False
+# What the command that runs has to say after an interruption, besides that it was interrupted.
+_words: Callable[[], str] | None = None
+_is_said = False
 
 
 class _Signalled(BaseException):
@@ -44,6 +49,8 @@ def run_until_signalled(command: Callable[[], Any]) -> Any:
         # ``nohup`` ignores one of them, and should be obeyed.
         if signal.getsignal(which) in (signal.SIG_DFL, signal.default_int_handler):
             signal.signal(which, _raise)
+    global _is_signalled, _is_said
+    _is_signalled = _is_said = False
     computation = Interruptible()
     try:
         return computation.run(command)
@@ -57,21 +64,34 @@ def allow_to_end(seconds: float) -> None:
     _seconds_to_end = seconds
 
 
-def _raise(number: int, _: Any) -> NoReturn:
-    _ignore()
-    raise _Signalled(number)
+def when_interrupted(words: Callable[[], str]) -> None:
+    """Let a command say more after a signal than that it was interrupted."""
+    global _words, _is_said
+    _words, _is_said = words, False
 
 
-def _ignore() -> None:
-    """Ignore what comes next: once is enough, and a second signal would find the first one half obeyed."""
-    for which in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(which, signal.SIG_IGN)
+def say_interrupted() -> None:
+    """Say that the command was interrupted: once, by the thread that comes to it first."""
+    global _is_said
+    if not _is_said:
+        _is_said = True
+        say("interrupted" if _words is None else f"interrupted: {_words()}")
+
+
+def _raise(number: int, _: Any) -> None:
+    """Raise once: a second signal would find the first one half obeyed."""
+    global _is_signalled
+    if not _is_signalled:
+        _is_signalled = True
+        raise _Signalled(number)
 
 
 def _end(computation: Interruptible, number: int) -> NoReturn:
-    _ignore()
-    computation.clean_up(_seconds_to_end)
+    has_ended = computation.clean_up(_seconds_to_end)
     remove_unfinished()
+    if _words is not None or (number == signal.SIGINT and not has_ended):  # it may be busy in a library
+        with suppress(Exception):
+            say_interrupted()
     for stream in (sys.stdout, sys.stderr):
         with suppress(Exception):
             stream.flush()
