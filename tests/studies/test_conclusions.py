@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
 import cvxlink as cl
-from cvxlink.studies.conclusions import conclusions, counted, listed
+from cvxlink.studies.conclusions import conclusions
 from cvxlink.studies.description import Study
+from cvxlink.studies.phrases import counted, failed, listed, power
 from cvxlink.studies.scores import Scores
 from cvxlink.studies.statistics import holm, interval, signed_rank
 from cvxlink.studies.summary import summary
@@ -52,12 +55,12 @@ def both(name, first, second, **more):
 def test_who_proves_what_and_how_fast():
     records = [*both("a", 1.0, 0.25), *both("b", 4.0, 1.0), *both("c", None, 0.5)]
     found = conclusions(SOLVERS, records)
-    assert found[0] == ("To an accuracy of 0.0001, CLARABEL proves 3 of 3 instances and SCS proves 2 of 3 instances.")
+    assert found[0] == ("To an accuracy of 1e-4, CLARABEL proves 3 of 3 instances and SCS proves 2 of 3 instances.")
     mean = ((0.25 + 0.1) * 1.1 * 0.6) ** (1 / 3) - 0.1
     assert f"CLARABEL takes {mean:.3g} s" in sentence(found, "shifted geometric mean")
     assert "CLARABEL on 3" in sentence(found, "fastest") and "SCS on" not in sentence(found, "fastest")
     assert "SCS claims optimality on 1 instance where its certificate does not" in sentence(found, "claims optimality")
-    assert sentence(found, "Failures by kind") == "Failures by kind at 0.0001: SCS: 1 wrong."
+    assert sentence(found, "Failures by kind") == "Failures by kind at 1e-4: SCS: 1 wrong."
     assert sentence(found, "little about others") == "Caution: 3 instances say little about others."
 
 
@@ -79,7 +82,7 @@ def test_a_refuted_certificate_comes_first_and_loud():
 def test_what_nobody_proves_is_named():
     records = [one for k in range(6) for one in both(f"hard {k}", None, None)]
     found = conclusions(SOLVERS, [*records, *both("easy", 1.0, None)])
-    assert "No configuration proves hard 0, hard 1, hard 2 and 3 more to 0.0001." in found
+    assert "No configuration proves hard 0, hard 1, hard 2 and 3 more to 1e-4." in found
 
 
 def test_rows_of_other_tools_do_not_count():
@@ -91,7 +94,6 @@ def test_rows_of_other_tools_do_not_count():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"load": [7.0, 7.2]}, "busier than usual during 1 of 24 cells"),
         ({"versions": {"numpy": "3"}}, r"different versions of numpy (2, 3)"),
         ({"environment": "other"}, "computed in 2 environments"),
         ({"throttled": 3}, "slowed down by heat during 1 cell,"),
@@ -110,7 +112,7 @@ def test_what_is_known_of_the_machines_is_used():
     records = [one for k in range(12) for one in both(str(k), 1.0, 1.0, **usual)]
     assert not conclusions(SOLVERS, records, environments={"here": {"cores": 4}})[2:]
     (busy,) = conclusions(SOLVERS, records, environments={"here": {"cores": 1}})[2:]
-    assert "more to do than it has cores during 24 of 24 cells" in busy
+    assert "more processes wanted a core than there are cores during 24 of 24 cells" in busy
     records[0] |= {"environment": "there"}
     machines = {"here": {"cores": 4, "cpu": "A"}, "there": {"cores": 4, "cpu": "B"}}
     (differ,) = conclusions(SOLVERS, records, environments=machines)[2:]
@@ -120,7 +122,17 @@ def test_what_is_known_of_the_machines_is_used():
 def test_missing_cells_and_a_load_that_is_unknown():
     found = conclusions(SOLVERS, [*both("a", 1.0, 1.0, load=[float("nan"), None]), *both("b", 1.0, 1.0)[:1]])
     assert "1 of 4 cells on these instances are not computed yet" in sentence(found, "not computed")
-    assert not [line for line in found if "busier" in line]
+    assert not [line for line in found if "processes" in line]
+
+
+def test_without_the_number_of_cores_nothing_is_said_about_them():
+    records = [one for k in range(12) for one in both(str(k), 1.0, 1.0, load=[1.0, 1.0], environment="here")]
+    records[0] |= {"load": [50.0, 50.0]}
+    records[1] |= {"load": [50.0, 50.0], "environment": "there"}
+    for machines in ({}, {"here": {"cores": None}, "there": {}}):
+        assert not [line for line in conclusions(SOLVERS, records, environments=machines) if "processes" in line]
+    found = conclusions(SOLVERS, records, environments={"here": {"cores": 4}})
+    assert "during 1 of 23 cells" in sentence(found, "processes wanted a core")
 
 
 # ---------------------------------------------------------------------- methods
@@ -175,7 +187,9 @@ def test_differences_are_called_significant_when_they_are():
     p = holm([signed_rank(columns[a] - columns[b]) for a, b in ((0, 1), (0, 2), (1, 2))])
     assert f"KP beats PCP (p = {p[0]:.2g}) and KP beats NCuts (p = {p[1]:.2g})" in sentence(found, "Significant")
     assert f"PCP and NCuts (p = {p[2]:.2g})" in sentence(found, "not significant")
-    assert "says nothing about other data than iris" in sentence(found, "Friedman")
+    friedman = sentence(found, "Friedman")
+    assert "the ranks of the methods differ significantly (p = " in friedman
+    assert friedman.endswith("; this says nothing about other data than iris.")
     assert sentence(found, "best mean").startswith("KP has the best mean ari")
 
 
@@ -195,10 +209,50 @@ def test_only_what_all_have_scored_is_compared():
     records[0] = scored(records[0]["instance"], "KP")  # it fails on the first draw with ten links
     scores = Scores.of(of_methods(3), records)
     assert (len(scores.values), scores.rows, len(scores.by_draw)) == (5, 6, 2)
-    assert "KP fails on 1 cell." in conclusions(of_methods(3), records)
+    found = conclusions(of_methods(3), records)
+    assert "KP fails on 1 cell of iris: it failed." in found
+    assert "leaves out 1 of 6 instances of iris, where not all" in sentence(found, "Caution: the ranking")
     nothing = [one for one in records if one["configuration"] != "PCP"]
-    assert "No instance is scored by all methods" in conclusions(of_methods(3), nothing)[0]
+    found = conclusions(of_methods(3), nothing)
+    assert "No instance is scored by all methods" in found[0] and not any("the ranking" in line for line in found)
     assert "KP" in summary(of_methods(3), nothing)
+
+
+def test_data_on_which_nothing_works_are_said_once_with_the_reason():
+    study = of_methods(3, data=("iris", "wine"))
+    values = {name: np.full((2, 2, 3), level) for name, level in (("KP", 0.9), ("PCP", 0.5), ("NCuts", 0.1))}
+    records = drawn(values, ("iris", "wine"))
+    for k, one in enumerate(records):
+        if one["instance"].startswith("wine"):
+            records[k] = scored(one["instance"], one["configuration"]) | {"reason": f"row {k} of wine has no class"}
+    found = conclusions(study, records)
+    (line,) = [line for line in found if "no class" in line]
+    assert re.fullmatch(r"wine: no method could be scored \(6 cells each\): row \d+ of wine has no class.", line)
+    assert not [line for line in found if "fail" in line]
+    assert sentence(found, "the ranking") == (
+        "Caution: the ranking leaves out 6 of 6 instances of wine, where not all methods could be scored."
+    )
+
+
+def test_reasons_that_methods_share_are_said_once():
+    records = drawn({name: np.full((1, 2, 3), level) for name, level in (("KP", 0.9), ("PCP", 0.5), ("NCuts", 0.1))})
+    for k, why in ((0, "seed 3 is odd"), (6, "seed 4 is odd"), (7, "seed 5 is odd"), (12, "no eigenvalues")):
+        records[k] = scored(records[k]["instance"], records[k]["configuration"]) | {"reason": why}
+    found = [line for line in conclusions(of_methods(3), records) if "fail" in line]
+    assert found == [
+        "KP (1) and PCP (2) fail on cells of iris: seed 3 is odd.",
+        "NCuts fails on 1 cell of iris: no eigenvalues.",
+    ]
+
+
+def test_words_for_limits_accuracies_and_scores():
+    found = conclusions(SOLVERS, [*both("a", 1.0, 1.0), record("b", "SCS", 10.0, False, stopped_by="time", value=None)])
+    assert sentence(found, "Failures by kind") == "Failures by kind at 1e-4: SCS: 1 stopped at the time limit."
+    assert "On the one instance on which all have a result" in sentence(found, "shifted geometric mean")
+    assert failed(2, "memory limit") == "2 stopped at the memory limit" and failed(3, "wrong") == "3 wrong"
+    assert [power(value) for value in (1e-4, 2.5e-7, 1e-10, 0.0, 20.0)] == ["1e-4", "2.5e-7", "1e-10", "0", "2e1"]
+    of_three = drawn({name: np.full((1, 2, 3), 0.5) for name in ("KP", "PCP", "NCuts")})
+    assert "mean ari (adjusted Rand index): 0.5" in sentence(conclusions(of_methods(3), of_three), "best mean")
 
 
 def test_a_score_that_is_not_there_is_named():
@@ -214,11 +268,26 @@ def test_the_report_begins_with_the_conclusions_and_has_the_numbers():
     records = [*both("a", 1.0, 0.25, dimacs=[2e-7], megabytes=64.2), *both("b", 4.0, 1.0), *both("c", None, 0.5)]
     text = summary(SOLVERS, records)
     lines = text.splitlines()
-    assert lines[0] == "Two solvers" and lines[2].startswith("• To an accuracy of 0.0001, CLARABEL proves 3 of 3")
+    assert lines[0] == "Two solvers" and lines[2].startswith("• To an accuracy of 1e-4, CLARABEL proves 3 of 3")
     (row,) = [line.split() for line in lines if line.startswith("CLARABEL") and "of 3" in line]
     assert row[1:4] == ["3", "of", "3"]
-    assert any("2e-07" in line and "64" in line for line in lines)
+    assert any("2e-7" in line and "64" in line for line in lines)
     assert max(map(len, lines)) <= 160 and not any(line != line.rstrip() for line in lines)
+
+
+def test_time_that_is_not_solving_is_told_apart():
+    fast = {"timings": {"reduce": 0.1, "compile": 0.7, "solve": 0.1, "lift": 0.1, "certify": 9.0}}
+    slow = {"timings": {"reduce": 0.1, "compile": 0.1, "solve": 1.8, "lift": 0.0}}
+    records = [record(name, "SCS", 1.0, **fast) for name in "ab"] + [record(x, "CLARABEL", 2.0, **slow) for x in "ab"]
+    found = sentence(conclusions(SOLVERS, records), "is not solving")
+    assert found.startswith("Caution: at 1e-4, more than half of the median time of SCS is not solving but reducing")
+    text = summary(SOLVERS, records)
+    (row,) = [line.split() for line in text.splitlines() if line.startswith("SCS") and "2 of 2" in line]
+    assert row[:6] == ["SCS", "2", "of", "2", "1", "0.2"]
+    assert "mean wall seconds" in text and "mean solve seconds" in text and "reduce + compile / solve / certify" in text
+    assert "from the declared program to the answer, without certifying" in " ".join(text.split())
+    del records[0]["timings"]
+    assert "mean solve seconds" not in summary(SOLVERS, records)
 
 
 def test_names_of_others_do_not_steer_the_terminal():

@@ -203,6 +203,29 @@ def test_methods_that_fail_are_counted_and_not_compared(opened):
     assert not re.search(r"NaN|undefined|Infinity", tab.locator("body").inner_text())
 
 
+def test_charts_without_anything_in_them_are_left_out(opened):
+    study = method_study(draws=2)
+    records = method_records(study, [one.name for one in expanded(study)])
+    lost = {one.name for one in expanded(study) if str(one.data) == "wine"}
+    assert lost
+    for record in records:
+        if record["instance"] in lost:
+            del record["scores"]
+    tab = opened(study, records)
+    assert tab.locator("#links-wine").count() == 0 and tab.locator("figure[id^=links-]").count() == 2
+    for record in records:
+        if record["configuration"] == "KP":
+            record.pop("scores", None)
+    tab = opened(study, records)
+    assert (
+        tab.locator("#intervals").count() == 0 and "There is no instance with ari" in tab.locator("body").inner_text()
+    )
+    study = solver_study()
+    tab = opened(study, solver_records(study, 3, failing=1.0))
+    assert tab.locator("#performance-profile, #data-profile, #means").count() == 0
+    assert "Nothing is proven to this accuracy" in tab.locator("#sections").inner_text()
+
+
 def test_numbers_of_functions_are_all_there(opened):
     study = Study.of(
         {

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from cvxlink.studies.judging import outcome
+from cvxlink.studies.measures import solve_seconds
 from cvxlink.studies.statistics import SHIFT, Times
 from helpers.pages import HOSTILE, move_slider, settled, solver_records, solver_study, summary_of
 
@@ -69,7 +70,8 @@ def test_the_slider_recomputes_what_python_computes(opened):
         assert_agrees(tab, times)
         # Each instance that is proven is a step of each of the two profiles.
         expected = dict(zip(times.configurations, times.solved.tolist(), strict=True))
-        assert steps_of(tab, "performance-profile") == expected and steps_of(tab, "data-profile") == expected
+        drawn = expected if any(expected.values()) else {}
+        assert steps_of(tab, "performance-profile") == drawn and steps_of(tab, "data-profile") == drawn
         solved.append(sum(expected.values()))
     assert solved == sorted(solved, reverse=True) and solved[0] > solved[-1]
     tab.get_by_role("button", name="as asked").click()
@@ -82,6 +84,28 @@ def test_the_accuracy_that_was_asked_for_is_chosen(opened):
     tab.locator("input[type=radio]").nth(1).check(force=True)
     settled(tab)
     assert_agrees(tab, python_times(1e-6, None))
+
+
+def test_times_of_the_solver_alone_are_those_of_python(opened):
+    study = solver_study()
+    records = solver_records(study, 6, seed=5)
+    for k, record in enumerate(records):
+        record["timings"] |= {"solve": record["seconds"] * (0.1 + 0.3 * (k % 3)), "lift": 1e-3}
+    tab = opened(study, records)
+    assert "without certifying" in tab.locator("#summary thead").inner_text()
+    tab.get_by_text("solver only").click()
+    settled(tab)
+    expected, whole = Times.of(records, study.time_limit, None, solve_seconds), Times.of(records, study.time_limit)
+    assert_agrees(tab, expected)
+    assert not np.allclose(expected.means(), whole.means())
+    assert "solver only" in tab.locator("#summary thead").inner_text()
+    assert "solver only" in tab.locator("#shown-note").inner_text()
+    tab.get_by_text("all of it").click()
+    settled(tab)
+    assert_agrees(tab, whole)
+    del records[0]["timings"]
+    records[0] |= {"proven_to": 1e-5, "verdict_is_proven": False}
+    assert opened(study, records).get_by_text("solver only").count() == 0
 
 
 def test_hiding_a_configuration_recomputes_everything(opened):
@@ -259,7 +283,7 @@ def test_figures_are_saved_with_title_and_legend(opened, scheme):
 
 
 def test_cells_that_are_missing_are_no_failures(opened):
-    """Means and profiles compare the instances that all have finished; counts and wins take what there is."""
+    """Means and profiles compare the instances on which all have a result; counts and wins take what there is."""
     study = solver_study(time_limit=12)
     records = [r for r in solver_records(study, 12, seed=1) if (r["instance"], r["configuration"]) not in MISSING]
     tab = opened(study, records)
@@ -268,4 +292,7 @@ def test_cells_that_are_missing_are_no_failures(opened):
     assert_agrees(tab, times)
     row = tab.locator("#summary tr[data-name=SCS] td").first
     assert row.inner_text() == f"{times.solved[times.configurations.index('SCS')]} of 10"
-    assert f"{len(times.common.instances)} instances that all have finished" in tab.locator("#means .note").inner_text()
+    assert (
+        f"{len(times.common.instances)} instances on which all have a result"
+        in tab.locator("#means .note").inner_text()
+    )

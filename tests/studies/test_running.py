@@ -205,6 +205,13 @@ def test_the_command_line_runs_reports_and_exports(tmp_path):
     assert "1 of 2 cells finished" in command("status", file).stdout
     whole = command("resume", file)
     assert whole.returncode == 0 and "CLARABEL" in whole.stdout
+    # What is known of the machine is used by both commands alike.
+    results = tmp_path / "small-results" / "results.jsonl"
+    records = [json.loads(line) | {"load": [1e4, 1e4]} for line in results.read_text().splitlines()]
+    results.write_text("".join(json.dumps(record) + "\n" for record in records))
+    for what in ("run", "report"):
+        told = " ".join(command(what, file).stdout.split())
+        assert "more processes wanted a core than there are cores during 2 of 2 cells" in told
     assert command("export", file, "--out", "cells.csv").returncode == 0
     rows = (tmp_path / "cells.csv").read_text().splitlines()
     assert len(rows) == 3 and rows[0].startswith("instance,configuration,accuracy,repeat,outcome")

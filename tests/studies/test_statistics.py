@@ -211,7 +211,7 @@ def test_measures_of_a_configuration():
     ]
     found = measures(records)["x"]
     assert (found.cells, found.proven, found.failures) == (4, 2, {"wrong": 1, "time limit": 1})
-    assert found.shares == pytest.approx({"compile": 3 / 16, "solve": 5 / 8, "certify": 3 / 16})
+    assert found.shares == pytest.approx({"reduce + compile": 3 / 16, "solve": 5 / 8, "certify": 3 / 16})
     assert found.megabytes == 80.0 and found.spread == pytest.approx(1.5)
     assert found.dimacs_worst == 1e-2 and found.dimacs_median == pytest.approx((3e-5 + 1e-2) / 2)
 

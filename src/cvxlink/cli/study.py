@@ -58,6 +58,7 @@ def _run(file: Path, where: Path, jobs: int, only: list[str], scheduler: str | N
     from ..studies.description import Study
     from ..studies.running import Standing, standing
     from ..studies.running import run as run_study
+    from ..studies.store import Store
     from ..studies.summary import summary
 
     def chosen(cell: Cell) -> bool:
@@ -78,7 +79,7 @@ def _run(file: Path, where: Path, jobs: int, only: list[str], scheduler: str | N
                 progress.update(bar, completed=now.finished, description=words)
 
             records = run_study(described, where, jobs, chosen if only else None, tell, scheduler)
-        say(summary(described, records), to_errors=False)
+        say(summary(described, records, environments=Store(where).environments()), to_errors=False)
 
 
 def _so_far(now: Any) -> str:

@@ -6,29 +6,35 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from .description import Study
 from .measures import measures
+from .phrases import counted, listed, power
+from .unscored import left_out
 
 # Fewer instances than this say little about others.
 FEW = 10
-# Without the number of cores: a load that is this much above the usual one, in processes, disturbs.
-DISTURBED = 1.5
+# The load is a mean over a minute: it may be so much above the number of cores, in processes, without any harm.
+ROUNDED = 0.5
+# Beyond this share of the time, solving is no longer what is mostly compared.
+MOST_UNSOLVING = 0.5
 # Repeats of one cell whose times differ by more than this factor say that the machine was uneven.
 UNEVEN = 1.5
 
 Record = Mapping[str, Any]
 
 
-def cautions(study: Study, records: Sequence[Record], environments: Mapping[str, Mapping[str, Any]]) -> list[str]:
+def cautions(
+    study: Study, records: Sequence[Record], environments: Mapping[str, Mapping[str, Any]], score: str = "ari"
+) -> list[str]:
     """Return sentences on what weakens the findings; none if nothing does."""
     return [
         *_missing(study, records),
+        *_left_out(study, records, score),
         *_few(records),
         *_busy(records, environments),
         *_machines(records, environments),
         *_versions(records),
+        *_unsolving(study, records),
         *_uneven(study, records),
     ]
 
@@ -42,8 +48,19 @@ def _missing(study: Study, records: Sequence[Record]) -> Iterator[str]:
     if found < total:
         yield (
             f"Caution: {total - found} of {total} cells on these instances are not computed yet; means and profiles "
-            f"compare only instances that all configurations have finished."
+            f"compare only instances on which all configurations have a result."
         )
+
+
+def _left_out(study: Study, records: Sequence[Record], score: str) -> Iterator[str]:
+    """Say which data the ranking of methods leaves out, which may favour the methods that work on the others."""
+    if study.kind != "methods":
+        return
+    for accuracy in study.accuracy:
+        found = left_out(study, [record for record in records if record["accuracy"] == accuracy], score)
+        if found:
+            at = f" at {power(accuracy)}" if len(study.accuracy) > 1 else ""
+            yield f"Caution: the ranking{at} leaves out {listed(found)}, where not all methods could be scored."
 
 
 def _few(records: Sequence[Record]) -> Iterator[str]:
@@ -53,18 +70,19 @@ def _few(records: Sequence[Record]) -> Iterator[str]:
 
 
 def _busy(records: Sequence[Record], environments: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-    """Say in how many cells other processes wanted the same cores."""
-    loads = [(record, load) for record in records if (load := _load(record)) is not None]
-    if not loads:
-        return
-    usual = float(np.median([load for _, load in loads]))
-    busy = 0
-    for record, load in loads:
-        cores = (environments.get(record.get("environment", "")) or {}).get("cores")
-        busy += load > (cores + 0.5 if cores else usual + DISTURBED)
+    """Say in how many cells other processes wanted the same cores; nothing where their number is not known."""
+    known = [
+        (load, cores)
+        for record in records
+        if (load := _load(record)) is not None
+        and (cores := (environments.get(record.get("environment", "")) or {}).get("cores"))
+    ]
+    busy = sum(load > cores + ROUNDED for load, cores in known)
     if busy:
-        what = "machine was busier than usual" if not environments else "machine had more to do than it has cores"
-        yield f"Caution: the {what} during {busy} of {len(loads)} cells, so their times are uncertain."
+        yield (
+            f"Caution: more processes wanted a core than there are cores during {busy} of "
+            f"{counted(len(known), 'cell')}, so their times are uncertain."
+        )
 
 
 def _load(record: Record) -> float | None:
@@ -100,6 +118,20 @@ def _versions(records: Sequence[Record]) -> Iterator[str]:
         yield f"Caution: cells were computed with different versions of {', '.join(mixed)}."
 
 
+def _unsolving(study: Study, records: Sequence[Record]) -> Iterator[str]:
+    """Say whose times are rather those of reducing and compiling than of the solver."""
+    if study.kind != "solvers":
+        return
+    for accuracy in study.accuracy:
+        found = measures([record for record in records if record["accuracy"] == accuracy])
+        names = [name for name, one in found.items() if one.unsolving is not None and one.unsolving > MOST_UNSOLVING]
+        if names:
+            yield (
+                f"Caution: at {power(accuracy)}, more than half of the median time of {listed(names)} is not solving "
+                f"but reducing and compiling; to compare solvers, look at their solve times."
+            )
+
+
 def _uneven(study: Study, records: Sequence[Record]) -> Iterator[str]:
     if study.kind != "solvers" or study.repeats < 2:
         return
@@ -108,6 +140,6 @@ def _uneven(study: Study, records: Sequence[Record]) -> Iterator[str]:
         for name, one in found.items():
             if one.spread is not None and one.spread > UNEVEN:
                 yield (
-                    f"Caution: repeats of {name} at {accuracy:g} take up to {one.spread:.2g} times as long as the "
+                    f"Caution: repeats of {name} at {power(accuracy)} take up to {one.spread:.2g} times as long as the "
                     f"shortest one on a typical instance."
                 )

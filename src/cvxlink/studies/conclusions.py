@@ -11,8 +11,10 @@ from .cautions import cautions
 from .description import Study
 from .judging import Outcome, contradiction, outcome
 from .measures import Measures, measures
-from .scores import LEVEL, Scores, numbers_in
+from .phrases import RANKED, counted, failed, in_full, listed, power
+from .scores import LEVEL, Scores
 from .statistics import SHIFT, TIE, Times
+from .unscored import unscored
 
 # So many names are listed; of more, the number is said.
 MOST_NAMES = 3
@@ -46,8 +48,8 @@ def conclusions(
     elif study.kind == "methods":
         found = _of_methods(study, own, score)
     else:
-        found = _unscored(own, "")
-    return [*found, *cautions(study, own, environments or {})]
+        found = unscored(study, own, "")
+    return [*found, *cautions(study, own, environments or {}, score)]
 
 
 # ---------------------------------------------------------------------- studies of solvers
@@ -80,7 +82,7 @@ def _proven(times: Times, accuracy: float) -> str:
         f"{times.configurations[k]} proves {times.solved[k]} of {counted(int(times.finished[k]), 'instance')}"
         for k in order
     ]
-    return f"To an accuracy of {accuracy:g}, {listed(shares)}."
+    return f"To an accuracy of {power(accuracy)}, {listed(shares)}."
 
 
 def _fastest(times: Times, accuracy: float) -> list[str]:
@@ -92,12 +94,12 @@ def _fastest(times: Times, accuracy: float) -> list[str]:
     first, second = order[:2]
     count = len(common.instances)
     over = (
-        f"On the {count} instances that all have finished"
+        f"On the {count} instances on which all have a result"
         if count > 1
-        else "On the one instance that all have finished"
+        else "On the one instance on which all have a result"
     )
-    how = f"shifted geometric mean, with a shift of {SHIFT:g} s; failures count as {times.limit:g} s"
-    words = f"at {accuracy:g}, {names[first]} takes {means[first]:.3g} s and {names[second]}, the next, "
+    how = f"{RANKED}: shifted geometric mean, with a shift of {SHIFT:g} s; failures count as {times.limit:g} s"
+    words = f"at {power(accuracy)}, {names[first]} takes {means[first]:.3g} s and {names[second]}, the next, "
     if means[second] < TIE * means[first]:
         words += f"about the same, {means[second]:.3g} s"
     else:
@@ -115,18 +117,18 @@ def _claims(records: Sequence[Record], accuracy: float) -> list[str]:
             wrong.setdefault(record["configuration"], {})[record["instance"]] = None
     return [
         f"{name} claims optimality on {counted(len(found), 'instance')} where its certificate does not prove it to "
-        f"{accuracy:g}: {listed(list(found), MOST_NAMES)}."
+        f"{power(accuracy)}: {listed(list(found), MOST_NAMES)}."
         for name, found in wrong.items()
     ]
 
 
 def _failures(of_each: Mapping[str, Measures], accuracy: float) -> list[str]:
     rows = [
-        f"{name}: {listed([f'{count} {kind}' for kind, count in one.failures.items()])}"
+        f"{name}: {listed([failed(count, kind) for kind, count in one.failures.items()])}"
         for name, one in of_each.items()
         if one.failures
     ]
-    return [f"Failures by kind at {accuracy:g}: {'; '.join(rows)}."] if rows else []
+    return [f"Failures by kind at {power(accuracy)}: {'; '.join(rows)}."] if rows else []
 
 
 def _never_proven(times: Times, accuracy: float) -> list[str]:
@@ -134,7 +136,7 @@ def _never_proven(times: Times, accuracy: float) -> list[str]:
     never = [name for name, row in zip(common.instances, common.seconds, strict=True) if not np.isfinite(row).any()]
     if not never:
         return []
-    return [f"No configuration proves {listed(never, MOST_NAMES)} to {accuracy:g}."]
+    return [f"No configuration proves {listed(never, MOST_NAMES)} to {power(accuracy)}."]
 
 
 # ---------------------------------------------------------------------- studies of methods
@@ -145,19 +147,19 @@ def _of_methods(study: Study, records: Sequence[Record], score: str) -> list[str
     for accuracy in study.accuracy:
         chosen = [record for record in records if record["accuracy"] == accuracy]
         scores = Scores.of(study, chosen, score)
-        at = f" at an accuracy of {accuracy:g}" if len(study.accuracy) > 1 else ""
+        at = f" at an accuracy of {power(accuracy)}" if len(study.accuracy) > 1 else ""
         if len(scores.values):
             said += [_best(scores, at), *_differences(scores, at)]
         elif chosen:
             said.append(f"No instance is scored by all methods{at}, so they cannot be compared.")
-        said += _unscored(chosen, at)
+        said += unscored(study, chosen, at)
     return said
 
 
 def _best(scores: Scores, at: str) -> str:
-    best, name = scores.best, scores.score
+    best, name = scores.best, in_full(scores.score)
     words = (
-        f"{scores.methods[best]} has the best mean {name}{at}, {_with_half(scores.means[best], scores.halves[best])}"
+        f"{scores.methods[best]} has the best mean {name}{at}: {_with_half(scores.means[best], scores.halves[best])}"
     )
     if len(scores.methods) > 1:
         other = max((k for k in range(len(scores.methods)) if k != best), key=lambda k: scores.sign * scores.means[k])
@@ -178,12 +180,14 @@ def _differences(scores: Scores, at: str) -> list[str]:
         return []
     if count < 2:
         return [f"One {'data set' if unit == 'data sets' else 'draw of links'} is too little to test differences."]
-    only = f", and says nothing about other data than {scores.data[0]}" if unit != "data sets" else ""
+    only = f"; this says nothing about other data than {scores.data[0]}" if unit != "data sets" else ""
     said = []
     if len(scores.methods) > 2:
         p = scores.friedman()
-        verdict = "do not rank alike" if p < LEVEL else "might all rank alike"
-        said.append(f"By Friedman's test over {count} {unit}, the methods {verdict}{at} (p = {p:.2g}){only}.")
+        verdict = "differ significantly" if p < LEVEL else "do not differ significantly"
+        said.append(
+            f"By Friedman's test over {count} {unit}, the ranks of the methods {verdict}{at} (p = {p:.2g}){only}."
+        )
     if scores.least_p >= LEVEL:
         return [*said, f"{count} {unit} are too few for Wilcoxon's test to find a difference between two methods."]
     pairs = scores.pairs()
@@ -200,25 +204,3 @@ def _differences(scores: Scores, at: str) -> list[str]:
     if alike:
         said.append(f"Differences{at} are not significant between {listed(alike, 2 * MOST_NAMES)}; {how}.")
     return said
-
-
-def _unscored(records: Sequence[Record], at: str) -> list[str]:
-    names = dict.fromkeys(record["configuration"] for record in records)
-    counts = {name: sum(not numbers_in(r) for r in records if r["configuration"] == name) for name in names}
-    return [f"{name} fails on {counted(count, 'cell')}{at}." for name, count in counts.items() if count]
-
-
-# ---------------------------------------------------------------------- words
-
-
-def listed(words: Sequence[str], most: int | None = None) -> str:
-    """Return "a, b and c"; beyond ``most``, how many more there are."""
-    shown = list(words if most is None or len(words) <= most + 1 else words[:most])
-    if len(shown) < len(words):
-        shown.append(f"{len(words) - len(shown)} more")
-    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
-
-
-def counted(count: int, what: str) -> str:
-    """Return "1 instance" or "3 instances"."""
-    return f"{count} {what}{'' if count == 1 else 's'}"

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from .judging import outcome
+from .judging import COARSEST, outcome
 
 # Stages of a solve, in the order in which they are told: before solving, solving, afterwards.
-STAGES = {"compile": ("reduce", "compile"), "solve": ("solve", "lift"), "certify": ("certify",)}
+STAGES = {"reduce + compile": ("reduce", "compile"), "solve": ("solve", "lift"), "certify": ("certify",)}
 
 Record = Mapping[str, Any]
 
@@ -27,11 +27,13 @@ class Measures:
     failures : mapping
         How many cells failed, by kind.
     shares : mapping
-        The mean share of the time of a proven cell that each stage takes: compile, solve, certify.
+        The mean share of the time of a proven cell that each stage takes: reduce + compile, solve, certify.
     megabytes : float or None
         The most memory that a cell took.
     dimacs_median, dimacs_worst : float or None
         Over the answers, proven or not, the largest of the six DIMACS errors of each.
+    unsolving : float or None
+        How much of the median time of a proven cell does not go into solving, as a share.
     spread : float or None
         The median over instances of the longest time divided by the shortest, where several repeats are proven.
     """
@@ -43,6 +45,7 @@ class Measures:
     megabytes: float | None = None
     dimacs_median: float | None = None
     dimacs_worst: float | None = None
+    unsolving: float | None = None
     spread: float | None = None
 
 
@@ -68,6 +71,7 @@ def _measured(records: Sequence[Record], accuracy: float | None) -> Measures:
         max(used, default=None),
         float(np.median(errors)) if errors else None,
         max(errors, default=None),
+        _unsolving(proven),
         _spread(proven),
     )
 
@@ -87,6 +91,28 @@ def _shares(records: Sequence[Record]) -> dict[str, float]:
         if sum(stages) > 0:
             rows.append(np.array(stages) / sum(stages))
     return dict(zip(STAGES, map(float, np.mean(rows, axis=0)), strict=True)) if rows else {}
+
+
+def solve_seconds(record: Record) -> float | None:
+    """Return the seconds of a cell that went into solving, without what comes before and after; None if unknown."""
+    timings = record.get("timings") or {}
+    parts = [timings.get(part) for part in STAGES["solve"]]
+    return None if parts[0] is None else float(sum(part or 0.0 for part in parts))
+
+
+def has_solve_seconds(records: Sequence[Record]) -> bool:
+    """Whether solving can be compared apart: the stages of all answers that are proven to any accuracy are known."""
+    answers = [record for record in records if outcome(record, COARSEST).is_success]
+    return bool(answers) and all(solve_seconds(record) is not None for record in answers)
+
+
+def _unsolving(records: Sequence[Record]) -> float | None:
+    whole = [float(record["seconds"]) for record in records]
+    solving = [solve_seconds(record) for record in records]
+    known = [seconds for seconds in solving if seconds is not None]
+    if not known or len(known) < len(whole) or not np.median(whole) > 0:
+        return None
+    return float(1 - np.median(known) / np.median(whole))
 
 
 def _spread(records: Sequence[Record]) -> float | None:

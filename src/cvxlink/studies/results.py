@@ -63,7 +63,7 @@ def outcome(record: Record, accuracy: float | None = None) -> Outcome:
     return judged(record, accuracy)
 
 
-def summary(study: Study, records: Sequence[Record], score: str = "ari") -> str:
+def summary(study: Study, records: Sequence[Record], score: str = "ari", folder: str | Path | None = None) -> str:
     """Return what a study found, in words and tables.
 
     Parameters
@@ -73,9 +73,11 @@ def summary(study: Study, records: Sequence[Record], score: str = "ari") -> str:
         As :func:`run` returns them.
     score : str
         In studies of methods: what they are compared by, "ari", "nmi", "error", "pairwise" or "violated".
+    folder : path, optional
+        Where they are kept, which also knows the machines that computed them, and so whether these were busy.
     """
     study, found = as_instance(study, Study, "study", "a Study"), _as_results(records)
-    return in_words(study, found, as_text(score, "score"))
+    return in_words(study, found, as_text(score, "score"), _machines(folder))
 
 
 def save_page(path: str | Path, study: Study, records: Sequence[Record], folder: str | Path | None = None) -> Path:
@@ -92,8 +94,12 @@ def save_page(path: str | Path, study: Study, records: Sequence[Record], folder:
         Where they are kept, which also knows the machines that computed them.
     """
     path, study, found = as_path(path), as_instance(study, Study, "study", "a Study"), _as_results(records)
-    write_page(path, study, found, {} if folder is None else Store(folder).environments())
+    write_page(path, study, found, _machines(folder))
     return path
+
+
+def _machines(folder: Any) -> Mapping[str, Mapping[str, Any]]:
+    return {} if folder is None else Store(as_path(folder, "folder")).environments()
 
 
 def _as_results(values: Any) -> list[Record]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,17 +44,27 @@ class Times:
     limit: float
 
     @classmethod
-    def of(cls, records: Sequence[Mapping[str, Any]], limit: float, accuracy: float | None = None) -> Times:
+    def of(
+        cls,
+        records: Sequence[Mapping[str, Any]],
+        limit: float,
+        accuracy: float | None = None,
+        seconds_of: Callable[[Mapping[str, Any]], float | None] | None = None,
+    ) -> Times:
         """Collect records of one accuracy asked for, judged at it or at another one.
 
-        A cell counts as solved if all its repeats are.
+        A cell counts as solved if all its repeats are. Its time is that from the declared program to the answer, or the
+        part of it that ``seconds_of`` returns.
         """
+        if seconds_of is None:
+            seconds_of = whole_seconds
         rows = tuple(dict.fromkeys(record["instance"] for record in records))
         columns = tuple(dict.fromkeys(record["configuration"] for record in records))
         several: dict[tuple[str, str], list[float]] = {}
         for record in records:
             solved = outcome(record, accuracy).is_success
-            seconds = float(record["seconds"]) if solved else np.inf
+            taken = seconds_of(record) if solved else None
+            seconds = np.inf if taken is None else float(taken)
             several.setdefault((record["instance"], record["configuration"]), []).append(seconds)
         found = np.full((len(rows), len(columns)), np.nan)
         for (row, column), times in several.items():
@@ -119,6 +129,11 @@ class Times:
             return np.zeros(len(self.configurations), dtype=int)
         best = seconds.min(axis=1, keepdims=True)
         return (np.isfinite(seconds) & (seconds <= best * tie)).sum(axis=0)
+
+
+def whole_seconds(record: Mapping[str, Any]) -> float:
+    """Return the seconds from the declared program to the answer, without certifying."""
+    return float(record["seconds"])
 
 
 def shifted_geometric_mean(seconds: np.ndarray, shift: float = SHIFT) -> np.ndarray:

@@ -15,9 +15,10 @@ from rich.table import Table
 from ..errors import InvalidInput, visible
 from ..numerics.arguments import shown
 from .claims import claims
-from .conclusions import conclusions, counted
+from .conclusions import conclusions
 from .description import Study
-from .measures import Measures, measures
+from .measures import STAGES, Measures, has_solve_seconds, measures, solve_seconds
+from .phrases import RANKED, counted, failed, power
 from .scores import Scores, numbers_in
 from .statistics import SHIFT, TIE, Times, critical_difference, interval
 
@@ -58,7 +59,7 @@ def _require_score(study: Study, records: Sequence[Record], score: str) -> None:
 def _tables(study: Study, records: Sequence[Record], accuracy: float, score: str) -> list[str]:
     if study.kind == "solvers":
         return _of_solvers(study, records, accuracy)
-    at = f", accuracy {accuracy:g}" if len(study.accuracy) > 1 else ""
+    at = f", accuracy {power(accuracy)}" if len(study.accuracy) > 1 else ""
     if study.kind == "methods":
         return _of_methods(Scores.of(study, records, score), records, at)
     return [_of_functions(records, at)]
@@ -69,26 +70,33 @@ def _tables(study: Study, records: Sequence[Record], accuracy: float, score: str
 
 def _of_solvers(study: Study, records: Sequence[Record], accuracy: float) -> list[str]:
     times, of_each = Times.of(records, study.time_limit), measures(records)
+    solving = Times.of(records, study.time_limit, None, solve_seconds).means() if has_solve_seconds(records) else None
     order = np.lexsort((times.means(), -times.solved))
-    tables = [_overview(times, of_each, order, accuracy), _costs(times, of_each, order)]
+    tables = [_overview(times, solving, of_each, order, accuracy), _costs(times, of_each, order)]
     return [*tables, *([_wins(times, order)] if len(order) > 1 and times.solved.any() else [])]
 
 
-def _overview(times: Times, of_each: Mapping[str, Measures], order: np.ndarray, accuracy: float) -> str:
+def _overview(
+    times: Times, solving: np.ndarray | None, of_each: Mapping[str, Measures], order: np.ndarray, accuracy: float
+) -> str:
+    """Who proves what, and in which time; the time in the solver alone, where it is known."""
     means, fastest = times.means(), times.common.fastest(TIE)
     rows = []
     for k in order:
         name = times.configurations[k]
-        failures = ", ".join(f"{count} {kind}" for kind, count in of_each[name].failures.items())
+        failures = ", ".join(failed(count, kind) for kind, count in of_each[name].failures.items())
         share = f"{times.solved[k]} of {times.finished[k]}"
-        rows.append([name, share, _number(means[k], ".3g"), str(fastest[k]), failures])
-    head = ["", "proven", "mean seconds", "fastest on", "failures"]
+        alone = [] if solving is None else [_number(solving[k], ".3g")]
+        rows.append([name, share, _number(means[k], ".3g"), *alone, str(fastest[k]), failures])
+    alone = [] if solving is None else ["mean solve seconds"]
+    head = ["", "proven", "mean wall seconds", *alone, "fastest on", "failures"]
     title = (
-        f"Accuracy {accuracy:g}: an answer counts if its certificate proves it. Mean: shifted geometric, shift "
-        f"{SHIFT:g} s, failures at {times.limit:g} s, over the {len(times.common.instances)} instances that all have "
-        f"finished; within {TIE - 1:.0%} of the fastest is as good as the fastest."
+        f"Accuracy {power(accuracy)}: an answer counts if its certificate proves it. Seconds: "
+        f"{RANKED}. Mean: shifted geometric, shift "
+        f"{SHIFT:g} s, failures at {times.limit:g} s, over the {len(times.common.instances)} instances on which "
+        f"all have a result; within {TIE - 1:.0%} of the fastest is as good as the fastest."
     )
-    return _table(title, head, rows, "lrrrl")
+    return _table(title, head, rows, f"lrr{'r' * len(alone)}rl")
 
 
 def _costs(times: Times, of_each: Mapping[str, Measures], order: np.ndarray) -> str:
@@ -98,9 +106,9 @@ def _costs(times: Times, of_each: Mapping[str, Measures], order: np.ndarray) -> 
         name = times.configurations[k]
         one = of_each[name]
         split = " / ".join(f"{share:.0%}" for share in one.shares.values()) or NOTHING
-        errors = [_number(one.dimacs_median, ".0e"), _number(one.dimacs_worst, ".0e")]
+        errors = [NOTHING if error is None else power(error, 1) for error in (one.dimacs_median, one.dimacs_worst)]
         rows.append([name, split, _number(one.megabytes, ".0f"), *errors, _number(one.spread, ".2f")])
-    head = ["", "compile / solve / certify", "peak MB", "DIMACS median", "worst", "spread of repeats"]
+    head = ["", " / ".join(STAGES), "peak MB", "DIMACS median", "worst", "spread of repeats"]
     title = (
         "Time of proven cells by stage; peak memory; the largest of the six DIMACS errors of every answer, proven or "
         "not; slowest repeat divided by fastest, median over instances."
@@ -124,7 +132,7 @@ def _as_claimed(study: Study, records: Sequence[Record], accuracy: float) -> lis
         for one in found
     ]
     title = (
-        f"AS CLAIMED, NOT PROVEN, accuracy {accuracy:g}: what solvers and other tools say on the "
+        f"AS CLAIMED, NOT PROVEN, accuracy {power(accuracy)}: what solvers and other tools say on the "
         f"{counted(len(common), 'instance')} that all have. Mean: shifted geometric, shift {SHIFT:g} s, what is not "
         f"claimed optimal at {study.time_limit:g} s; other machines and other limits are not made up for."
     )

@@ -15,7 +15,8 @@ from ..claims import claims
 from ..conclusions import conclusions
 from ..description import Study
 from ..judging import COARSEST, outcome
-from ..measures import STAGES
+from ..measures import STAGES, has_solve_seconds
+from ..phrases import RANKED
 from ..scores import LESS_IS_BETTER, LEVEL, Scores, numbers_in
 from ..statistics import ROOT_OF_TWO, SHIFT, TIE
 
@@ -37,6 +38,7 @@ def content(
 ) -> dict[str, Any]:
     """Return what the page shows beside the records, ready for JSON."""
     of_solvers = study.kind == "solvers"
+    own = [record for record in records if not record.get("outside")]
     return clean(
         {
             "title": study.title,
@@ -45,6 +47,8 @@ def content(
             "shift": SHIFT,
             "tie": TIE,
             "stages": STAGES,
+            "ranked": RANKED,
+            "has_solve_seconds": of_solvers and has_solve_seconds(own),
             "study": {
                 "time_limit": study.time_limit,
                 "memory_limit": study.memory_limit,

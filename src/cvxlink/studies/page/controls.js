@@ -49,7 +49,7 @@ function slider() {
 function judgedWords() {
   if (data.kind !== "solvers") return data.title;
   const asked = state.accuracies.length > 1 || state.judged !== null ? `, computed for ${power(state.asked)}` : "";
-  return `${data.title}; judged at ${power(state.judged ?? state.asked)}${asked}`;
+  return `${data.title}; judged at ${power(state.judged ?? state.asked)}${asked}${state.onlySolving ? "; time of the solver only" : ""}`;
 }
 
 function controls() {
@@ -60,6 +60,9 @@ function controls() {
       state.judged = null;
       state.placeSlider?.();
     }));
+  }
+  if (data.has_solve_seconds) {
+    parts.push(choice("Time", [false, true], (isSolving) => (isSolving ? "solver only" : "all of it"), false, (isSolving) => { state.onlySolving = isSolving; }));
   }
   if (data.kind === "solvers") parts.push(slider());
   else if (state.scoreNames.length) {
@@ -79,6 +82,7 @@ function noteWhatIsShown() {
   if (state.judged !== null && state.judged < state.asked) {
     parts.push(`Answers were computed for ${power(state.asked)} and are judged at ${power(judged)}, which is more than the solvers were asked for.`);
   }
+  if (state.onlySolving) parts.push("Times are those of the solver only, without reducing and compiling.");
   if (state.hidden.size) parts.push(`Hidden: ${[...state.hidden].join(", ")}.`);
   const note = document.getElementById("shown-note");
   note.hidden = !parts.length;

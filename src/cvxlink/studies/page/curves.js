@@ -110,7 +110,7 @@ function dataProfile(times) {
     draw(width, alone) {
       return staircases({
         width, alone, columns, from, to: longest, title: [this.title, judgedWords()], label: this.label,
-        xWords: "seconds", yWords: "instances proven", xTick: (v) => significant(v, 1),
+        xWords: timeWords(), yWords: "instances proven", xTick: (v) => significant(v, 1),
         describe: (value) => `within ${seconds(value)}`,
       });
     },
@@ -133,7 +133,8 @@ function linkCurves(scores, score) {
     if (!byNumber.has(value)) byNumber.set(value, []);
     byNumber.get(value).push(row);
   });
-  return [...sets].sort(([a], [b]) => compared(a, b)).filter(([, byNumber]) => byNumber.size > 1).map(([set, byNumber]) => linkCurve(scores, score, set, byNumber, data.varied[varied]));
+  return [...sets].sort(([a], [b]) => compared(a, b)).filter(([, byNumber]) => byNumber.size > 1)
+    .filter(([, byNumber]) => [...byNumber.values()].flat().some((row) => scores.values[row].some(isNumber))).map(([set, byNumber]) => linkCurve(scores, score, set, byNumber, data.varied[varied]));
 }
 
 function linkCurve(scores, score, set, byLinks, what) {

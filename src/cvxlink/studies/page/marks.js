@@ -2,11 +2,13 @@
 
 // ---------------------------------------------------------------------- time against what is proven
 
+function timeWords() { return state.onlySolving ? "seconds, solver only" : "seconds"; }
+
 const NOT_PROVEN = "not proven";
 
 function scatter(chosen, names, limit) {
-  const timed = chosen.filter((cell) => isNumber(cell.record.seconds));
-  const times = timed.map((cell) => Math.max(cell.record.seconds, 1e-4));
+  const timed = chosen.filter((cell) => isNumber(rankedSeconds(cell.record)));
+  const times = timed.map((cell) => Math.max(rankedSeconds(cell.record), 1e-4));
   const proven = timed.map((cell) => cell.record.proven_to).filter(isNumber);
   const unproven = timed.filter((cell) => !isNumber(cell.record.proven_to));
   return {
@@ -19,7 +21,7 @@ function scatter(chosen, names, limit) {
         width, alone, height: 360, names, label: this.label, title: [this.title, judgedWords()],
         x: (a, b) => logScale(niceBelow(Math.min(limit / 10, ...times)), Math.max(limit, ...times) * 1.15, a + 6, b - 6),
         y: (a, b) => Object.assign(logScale(Math.min(1e-10, ...proven), 1, a, b + 34), { bottom: a, top: b }),
-        xWords: "seconds", yWords: "proven to", xTick: (v) => significant(v, 1), yTick: (v) => power(v), left: 58,
+        xWords: timeWords(), yWords: "proven to", xTick: (v) => significant(v, 1), yTick: (v) => power(v), left: 58,
       });
       edges(chart, limit);
       const marks = s("g", { stroke: "var(--paper)", "stroke-width": 0.8 });
@@ -49,9 +51,9 @@ function scatterMark(cell, k, { X, Y, top }, alone) {
   // Marks that would lie on one another are spread a little, each always in the same way.
   const y = isNumber(record.proven_to) ? Y(record.proven_to) : top + 12 + ((k * 7) % 13) - 6;
   const mark = s("g", {
-    transform: `translate(${X(Math.max(record.seconds, 1e-4)).toFixed(1)} ${y.toFixed(1)})`, class: "mark",
+    transform: `translate(${X(Math.max(rankedSeconds(record), 1e-4)).toFixed(1)} ${y.toFixed(1)})`, class: "mark",
     onclick: alone ? null : () => showDetails(cell),
-  }, s("title", {}, `${record.instance}, ${record.configuration}: ${found}, ${seconds(record.seconds)}, proven to ${power(record.proven_to)}`));
+  }, s("title", {}, `${record.instance}, ${record.configuration}: ${found}, ${seconds(rankedSeconds(record))}, proven to ${power(record.proven_to)}`));
   if (found === "wrong") mark.append(s("circle", { r: 7.5, fill: "none", stroke: "var(--bad)", "stroke-width": 2 }));
   mark.append(s("path", { d: marker, fill: colour, "fill-opacity": found === "proven" ? 0.9 : 0.45 }));
   return mark;
@@ -96,11 +98,11 @@ function meansFigure(times) {
   return {
     id: "means",
     title: "Mean time",
-    note: `Shifted geometric mean over ${several(times.common.length, "instance")} that all have finished (shift ${data.shift} s); a failure counts as the limit of ${seconds(times.limit)}.`,
+    note: `${state.onlySolving ? "Time of the solver only" : `${data.ranked[0].toUpperCase()}${data.ranked.slice(1)}`}. Shifted geometric mean over ${several(times.common.length, "instance")} on which all have a result (shift ${data.shift} s); a failure counts as the limit of ${seconds(times.limit)}.`,
     label: `Shifted geometric means. ${rows.map((row) => `${row.name}: ${row.said}`).join("; ")}.`,
     draw(width, alone) {
       return rowsOfMarks({
-        width, alone, rows, low, label: this.label, title: [this.title, judgedWords()], xWords: "seconds",
+        width, alone, rows, low, label: this.label, title: [this.title, judgedWords()], xWords: timeWords(),
         scale: (a, b) => logScale(low, Math.max(...means, low * 10) * 1.05, a, b), tick: (v) => significant(v, 1),
       });
     },

@@ -5,6 +5,7 @@ const state = {
   accuracies: unique(cells.map((cell) => cell.record.accuracy)).filter(isNumber).sort((a, b) => b - a),
   hidden: new Set(),
   asked: null,
+  onlySolving: false, // whether times are those of the solver alone
   judged: null, // null: at the accuracy that was asked for
   scoreNames: [],
   score: null,
@@ -56,7 +57,13 @@ function shownCells() {
 }
 // Rows of other tools carry no certificate: they stand in the table of cells, and in no figure.
 function comparedCells() { return shownCells().filter((cell) => !cell.record.outside); }
-function currentTimes() { return new Times(comparedCells(), state.names, data.study.time_limit, state.judged); }
+// The time that is compared: all from the declared program to the answer, or only what the solver takes.
+function rankedSeconds(record) {
+  if (!state.onlySolving) return record.seconds;
+  if (!record.timings) return null;
+  return data.stages.solve.reduce((sum, stage) => sum + (record.timings[stage] ?? 0), 0);
+}
+function currentTimes() { return new Times(comparedCells(), state.names, data.study.time_limit, state.judged, rankedSeconds); }
 
 // ---------------------------------------------------------------------- drawing
 
@@ -86,9 +93,10 @@ function solversSections(chosen, names) {
     summary: solversTable(times, chosen),
     sections: [
       h("section", {}, h("h2", {}, "Time and accuracy"),
-        times.common.length ? null : h("p", { class: "note" }, "No instance is finished yet by all the configurations that are shown, so there are no profiles. Hide some to compare the others."),
+        times.common.length ? null : h("p", { class: "note" }, "There is no instance on which all the configurations that are shown have a result, so there are no profiles. Hide some to compare the others."),
+        times.common.length && !times.common.some((row) => row.some(Number.isFinite)) ? h("p", { class: "note" }, "Nothing is proven to this accuracy, so there are no profiles.") : null,
         h("div", { class: "figures" },
-        [...(times.common.length ? [performanceProfile(times), dataProfile(times), meansFigure(times)] : []), scatter(chosen, shown, times.limit)].map(figureElement))),
+        [...(times.common.some((row) => row.some(Number.isFinite)) ? [performanceProfile(times), dataProfile(times), meansFigure(times)] : []), scatter(chosen, shown, times.limit)].map(figureElement))),
       h("section", {}, h("h2", {}, "Who wins, and what fails"), h("div", { class: "figures" },
         titled("Faster on", `On how many instances the row beats the column: by more than ${percent(data.tie - 1)} of the time, or as the only one to prove its answer.`, winsTable(shown, times.wins(data.tie), "beats")),
         titled("What came of the cells", "A count shows its cells in the table below. Wrong: the solver claims that its answer is optimal, and the certificate does not prove it to the accuracy that it was asked for.", failuresTable(shown, chosen))),
@@ -101,13 +109,15 @@ function solversSections(chosen, names) {
 function methodsSections(chosen, names) {
   const scores = scoresOf(chosen, state.score);
   const isRanked = data.kind === "methods" && scores.configurations.length > 1 && scores.rows.length > 0;
-  const figures = [intervalsFigure(scores, state.score), ...(isRanked && scores.blocks.length > 1 ? [rankFigure(scores, state.score)] : []), ...linkCurves(scores, state.score)];
+  const means = intervalsOf(scores).some((one) => isNumber(one.mean)) ? [intervalsFigure(scores, state.score)] : [];
+  const none = means.length ? null : h("p", { class: "note" }, `There is no instance with ${state.score} of all that are shown. Hide some to compare the others.`);
+  const figures = [...means, ...(isRanked && scores.blocks.length > 1 ? [rankFigure(scores, state.score)] : []), ...linkCurves(scores, state.score)];
   const compared = isRanked ? [h("section", {}, h("h2", {}, "Pair by pair"), h("div", { class: "figures" },
     titled("Better on", `On how many instances the method of the row has the better ${state.score} than that of the column.`, winsTable(scores.configurations, scores.wins(), "is better than")),
     titled("Do they differ?", `p-values of Wilcoxon’s signed-rank test over the ${scores.unit} that all methods score, adjusted by Holm’s method; below 0.05 in bold.`, pairsTable(scores.configurations))))] : [];
   return {
     summary: scoresTable(chosen, names, state.scoreNames),
-    sections: [h("section", {}, h("h2", {}, data.kind === "methods" ? "Scores" : "Numbers"), h("div", { class: "figures" }, figures.map(figureElement))), ...compared],
+    sections: [h("section", {}, h("h2", {}, data.kind === "methods" ? "Scores" : "Numbers"), none, h("div", { class: "figures" }, figures.map(figureElement))), ...compared],
   };
 }
 

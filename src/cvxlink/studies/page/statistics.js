@@ -32,8 +32,8 @@ function grouped(chosen, valueOf) {
 // Seconds by instance and configuration: medians over the repeats, infinite where one of them is a failure, and NaN
 // where a cell is not computed yet.
 class Times {
-  constructor(chosen, configurations, limit, accuracy) {
-    const found = grouped(chosen, (cell) => (outcome(cell, accuracy) === "proven" ? cell.record.seconds : Infinity));
+  constructor(chosen, configurations, limit, accuracy, secondsOf = (record) => record.seconds) {
+    const found = grouped(chosen, (cell) => (outcome(cell, accuracy) === "proven" ? secondsOf(cell.record) : Infinity));
     const present = new Set(chosen.map((cell) => cell.record.configuration));
     this.configurations = configurations.filter((name) => present.has(name));
     this.instances = [...found.keys()];
@@ -43,7 +43,7 @@ class Times {
       if (!several) return NaN;
       return several.every(Number.isFinite) ? median(several) : Infinity;
     }));
-    // The instances that all have finished, be it in failure: only these compare fairly.
+    // The instances on which all have a result, be it a failure: only these compare fairly.
     this.common = this.seconds.filter((row) => !row.some(Number.isNaN));
   }
 
