@@ -5,9 +5,13 @@ from __future__ import annotations
 import shutil
 from dataclasses import replace
 
+import numpy as np
 import pytest
+import scipy.sparse
+import scs
 
 import cvxlink as cl
+from cvxlink.solvers.option_names import SCS_SETTINGS
 from cvxlink.studies import cells as cells_module
 from cvxlink.studies.cells import cells_of, require_usable
 from cvxlink.studies.description import Study
@@ -201,6 +205,47 @@ def test_what_cannot_be_imported_by_workers_is_said_before_anything_runs(home, c
     with pytest.raises(cl.InvalidInput, match=words) as raised:
         run(study, home / "out", tell=lambda *told: calls.append(told))
     assert raised.value.argument == "formulation" and not calls and not (home / "out" / "results.jsonl").exists()
+
+
+def test_an_error_in_code_of_ones_own_names_file_and_line(home):
+    (home / "helping.py").write_text("import json\n\n\nPRICE = json.loads('{')\n")
+    with pytest.raises(cl.InvalidInput, match=r"imported: JSONDecodeError: .* \(helping.py, line 4\)$"):
+        require_usable(Study.read(home / "study.toml"))
+
+
+@pytest.mark.parametrize(
+    ("solver", "option", "words"),
+    [
+        ("SCS", "max_iter", r"configurations\[0\].options has 'max_iter', which is no option of SCS; .* 'max_iters'"),
+        ("clarabel", "max_itr", r"has 'max_itr', which is no option of CLARABEL; did you mean 'max_iter'"),
+    ],
+)
+def test_options_that_a_solver_does_not_have_are_said_before_anything_runs(tmp_path, solver, option, words):
+    def study(name):
+        return Study(
+            "t", [InstanceChoice(library="path_ends_apart")], [Configuration(solver=solver, options={name: 9})]
+        )
+
+    with pytest.raises(cl.InvalidInput, match=words):
+        run(study(option), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+    for right in ("verbose", "use_quad_obj", "max_iters" if solver == "SCS" else "max_iter"):
+        require_usable(study(right))
+
+
+def test_settings_of_scs_are_those_that_it_takes():
+    """Each that is left out here would cost one of its users a refusal, and each too many a failed study."""
+    data = {"A": scipy.sparse.csc_matrix([[1.0]]), "b": np.ones(1), "c": np.ones(1)}
+    values = {"normalize": True, "adaptive_scale": True, "eps_abs": 1e-3, "eps_rel": 1e-3, "alpha": 1.5}
+    for name in set(SCS_SETTINGS) - {
+        "gpu",
+        "mkl",
+        "use_indirect",
+        "verbose",
+        "log_csv_filename",
+        "write_data_filename",
+    }:
+        scs.SCS(data, {"l": 1}, verbose=False, **{name: values.get(name, 1)})  # raises if there is no such setting
 
 
 def test_functions_that_do_not_fit_are_said_before_anything_runs(home):

@@ -164,7 +164,7 @@ def test_limits_refusals_and_crashes_are_results(tmp_path, monkeypatch):
     assert found["path_ends_apart", "SCS"] == "proven"
     assert found["path_ends_apart", "SCS, no such form"] == "refused"
     alone = Study.of({"title": "None", "instances": own[2:], "configurations": [{"solver": "SCS"}]})
-    with pytest.raises(StudyFailed, match="all 1 cells of the study failed"):
+    with pytest.raises(StudyFailed, match=r"all 1 cells failed; SCS: .*KeyError: 'unit' \(trouble.py, line 19\)"):
         run(alone, tmp_path / "none")
 
 
@@ -185,6 +185,27 @@ def test_methods_are_scored_on_the_same_links(tmp_path):
     links = cl.Links.sample(y, n_links=20, random_state=1)
     labels = cl.ConstrainedClustering(3, method="KP", random_state=1).fit(X, links=links).labels_
     assert scores["iris, 20 links, draw 2", "KP"]["ari"] == pytest.approx(adjusted_rand_score(y, labels))
+
+
+def test_when_all_fail_each_configuration_has_its_reason(tmp_path):
+    (tmp_path / "fails.py").write_text(
+        "def one(k):\n    raise ValueError('x' * 1000)\n\n\ndef other(k):\n    raise KeyError('k' if k else 'zero')\n"
+    )
+    names = [{"run": "fails:one"}, {"run": "fails:other"}, {"run": "fails:other", "name": "same"}]
+    study = {"title": "t", "kind": "functions", "instances": [{"over": {"k": [0, 1, 2]}}], "configurations": names}
+    begun, told = [], []
+    with pytest.raises(StudyFailed) as raised:
+        run(
+            Study.of(study, tmp_path),
+            tmp_path / "out",
+            tell=lambda *words: told.append(words),
+            begin=lambda now: begun.append((str(now), len(told))),
+        )
+    said = str(raised.value)
+    assert said.startswith("all 9 cells failed; fails:one: ValueError: xxx") and len(said) < 600
+    assert "; fails:other, same: KeyError: 'k' (fails.py, line 6)" in said and said.count("KeyError") == 1
+    assert begun == [("0 of 9 cells finished", 0)] and len(told) == 9
+    assert str(standing(Study.of(study, tmp_path), tmp_path / "out")) == "9 of 9 cells finished, 9 of them failures"
 
 
 def test_the_command_line_runs_reports_and_exports(tmp_path):

@@ -13,6 +13,7 @@ from typer.core import TyperGroup
 
 from ..errors import AboutArgument
 from . import streams
+from .signals import say_interrupted
 from .terminal import ExitCode, errors_in_one_sentence, say
 from .wording import sentence
 
@@ -57,7 +58,7 @@ def _code(run: Callable[[], Any]) -> int:
             code = run()
             sys.stdout.flush()
         if code == ExitCode.INTERRUPTED:  # Typer's word for Ctrl-C
-            say("interrupted")
+            say_interrupted()
         return code if isinstance(code, int) else ExitCode.OK
     except typer.Exit as ended:
         return ended.exit_code
@@ -65,7 +66,7 @@ def _code(run: Callable[[], Any]) -> int:
         streams.abandon_output()
         return ExitCode.OK
     except (KeyboardInterrupt, typer.Abort):
-        say("interrupted")
+        say_interrupted()
         return ExitCode.INTERRUPTED
     except UsageError as error:
         return _usage(error)

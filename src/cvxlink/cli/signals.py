@@ -13,10 +13,14 @@ import typer
 
 from ..data.files.atomic import remove_unfinished
 from ..numerics.interruption import Interruptible
+from .terminal import say
 
 # What a command may take to end by itself; after that it is ended, whatever it is doing.
 SECONDS_TO_END = 0.5
 _seconds_to_end = SECONDS_TO_END
+# What the command that runs has to say after an interruption, besides that it was interrupted.
+_words: Callable[[], str] | None = None
+_is_said = False
 
 
 class _Signalled(BaseException):
@@ -57,6 +61,20 @@ def allow_to_end(seconds: float) -> None:
     _seconds_to_end = seconds
 
 
+def when_interrupted(words: Callable[[], str]) -> None:
+    """Let a command say more after a signal than that it was interrupted."""
+    global _words, _is_said
+    _words, _is_said = words, False
+
+
+def say_interrupted() -> None:
+    """Say that the command was interrupted: once, by the thread that comes to it first."""
+    global _is_said
+    if not _is_said:
+        _is_said = True
+        say("interrupted" if _words is None else f"interrupted: {_words()}")
+
+
 def _raise(number: int, _: Any) -> NoReturn:
     _ignore()
     raise _Signalled(number)
@@ -72,6 +90,9 @@ def _end(computation: Interruptible, number: int) -> NoReturn:
     _ignore()
     computation.clean_up(_seconds_to_end)
     remove_unfinished()
+    if _words is not None:  # it may be busy in a call that nothing interrupts
+        with suppress(Exception):
+            say_interrupted()
     for stream in (sys.stdout, sys.stderr):
         with suppress(Exception):
             stream.flush()

@@ -34,7 +34,7 @@ def folder_of(file: Path, folder: Path | None) -> Path:
 @study.command()
 def run(file: File, folder: Folder = None, jobs: Jobs = 1, only: Only = None, scheduler: Scheduler = None) -> None:
     """Compute the cells that are missing, and show what was found. End it in any way: it goes on from there."""
-    _run(file, folder_of(file, folder), jobs, only or [], scheduler)
+    _run(file, folder, jobs, only or [], scheduler)
 
 
 @study.command()
@@ -47,50 +47,31 @@ def resume(file: File, folder: Folder = None, jobs: Jobs = 1, only: Only = None,
     with errors_in_one_sentence():
         if not (where / RESULTS).exists():
             raise InvalidInput(f"there is nothing to resume in {where}; `cvxlink study run {file}` begins", "folder")
-    _run(file, where, jobs, only or [], scheduler)
+    _run(file, folder, jobs, only or [], scheduler)
 
 
-def _run(file: Path, where: Path, jobs: int, only: list[str], scheduler: str | None) -> None:
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    from ..errors import InvalidInput, visible
+def _run(file: Path, folder: Path | None, jobs: int, only: list[str], scheduler: str | None) -> None:
+    from ..errors import InvalidInput
     from ..studies.cells import Cell, cells_of
     from ..studies.description import Study
-    from ..studies.running import Standing, standing
     from ..studies.running import run as run_study
     from ..studies.store import Store
     from ..studies.summary import summary
+    from .progress import StudyProgress, to_resume
 
     def chosen(cell: Cell) -> bool:
         return not only or any(part in str(cell) for part in only)
 
-    with errors_in_one_sentence() as console:
-        described = Study.read(file)
+    with errors_in_one_sentence():
+        described, where = Study.read(file), folder_of(file, folder)
         if not any(chosen(cell) for cell in cells_of(described)):
             raise InvalidInput(f"no cell has {' or '.join(map(repr, only))} in its name", "only")
-        before = standing(described, where, chosen)
-        say(str(before) if before.remaining else f"{before}; nothing is missing", to_errors=True)
-        columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
-        with Progress(*columns, console=console, transient=True) as progress:
-            bar = progress.add_task(_so_far(before), completed=before.finished, total=before.total)
-
-            def tell(now: Standing, record: dict[str, Any]) -> None:
-                words = f"{_so_far(now)}; {visible(record['instance'])}, {visible(record['configuration'])}"
-                progress.update(bar, completed=now.finished, description=words)
-
-            records = run_study(described, where, jobs, chosen if only else None, tell, scheduler)
+        again = to_resume(file, folder, jobs=jobs if jobs > 1 else None, only=only, scheduler=scheduler)
+        with StudyProgress(again) as shown:
+            records = run_study(
+                described, where, jobs, chosen if only else None, shown.tell, scheduler, begin=shown.begin
+            )
         say(summary(described, records, environments=Store(where).environments()), to_errors=False)
-
-
-def _so_far(now: Any) -> str:
-    """Return what is shown beside the bar: failures, what remains, and when it is expected to end."""
-    from datetime import datetime, timedelta
-
-    words = f"{now.failed} failed, {now.remaining} remaining"
-    if now.seconds_left is None or not now.remaining:
-        return words
-    end = datetime.now() + timedelta(seconds=now.seconds_left)
-    return f"{words}, ends about {end:%H:%M}" + (f" on {end:%d %B}" if end.date() != datetime.now().date() else "")
 
 
 @study.command()

@@ -8,12 +8,19 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
+from pathlib import Path
+from sysconfig import get_paths
 from types import ModuleType
 from typing import Any
 
 from ..engine.problem import Problem
 from ..errors import CvxlinkError, InvalidInput
 
+# Where the code of Python, of installed packages and of this one is.
+OF_OTHERS = (
+    *(Path(get_paths()[name]) for name in ("stdlib", "platstdlib", "purelib", "platlib")),
+    Path(__file__).parents[1],
+)
 EXAMPLE = "write --method module:Class, such as soft:SoftPCP for the class SoftPCP in soft.py"
 
 
@@ -56,7 +63,7 @@ def errors_of(formulation: type[Problem] | None) -> Iterator[None]:
         if formulation is None or not _passed_through(error, inspect.getsourcefile(formulation)):
             raise
         name = f"{formulation.__module__}:{formulation.__qualname__}"
-        raise InvalidInput(f"{name} raised {_worded(error)}", "method") from error
+        raise InvalidInput(f"{name} raised {worded(error)}", "method") from error
 
 
 def module_called(where: str) -> ModuleType:
@@ -70,9 +77,9 @@ def module_called(where: str) -> ModuleType:
         # The module itself or one of the packages it is in; otherwise it is there, and something it imports is not.
         if error.name is not None and (where == error.name or where.startswith(f"{error.name}.")):
             raise InvalidInput(f"there is no module {where}, neither in this folder nor installed", "method") from error
-        raise InvalidInput(f"the module {where} cannot be imported: {_worded(error)}", "method") from error
+        raise InvalidInput(f"the module {where} cannot be imported: {worded(error)}", "method") from error
     except (Exception, SystemExit) as error:
-        raise InvalidInput(f"the module {where} cannot be imported: {_worded(error)}", "method") from error
+        raise InvalidInput(f"the module {where} cannot be imported: {worded(error)}", "method") from error
 
 
 def _has(module: ModuleType) -> str:
@@ -89,9 +96,21 @@ def _kind(value: Any) -> str:
     return "another class" if isinstance(value, type) else f"a {type(value).__name__}"
 
 
-def _worded(error: BaseException) -> str:
-    words = " ".join(str(error).split())
-    return f"{type(error).__name__}: {words}" if words else type(error).__name__
+def worded(error: BaseException) -> str:
+    """Return an error in one line, with the file and line of one's own code that raised it."""
+    words, line = " ".join(str(error).split()), _line(error)
+    return type(error).__name__ + (f": {words}" if words else "") + (f" ({line})" if line else "")
+
+
+def _line(error: BaseException) -> str:
+    """Return the innermost line of an error that is in nobody's package; errors of syntax say it themselves."""
+    trace, found = error.__traceback__, ""
+    while trace is not None and not isinstance(error, SyntaxError):
+        path = Path(trace.tb_frame.f_code.co_filename)
+        if path.is_file() and not any(path.is_relative_to(home) for home in OF_OTHERS):
+            found = f"{path.name}, line {trace.tb_lineno}"
+        trace = trace.tb_next
+    return found
 
 
 def _passed_through(error: BaseException, file: str | None) -> bool:

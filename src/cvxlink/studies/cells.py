@@ -19,6 +19,7 @@ from ..methods.called import is_own
 from ..methods.table import Method, formulation_of, own_methods, require_options
 from ..numerics.arguments import as_instance, shown
 from ..solvers.catalogue import known_solvers
+from ..solvers.option_names import unknown_option
 from ..solvers.versions import versions_with
 from .description import Study
 from .instance import Instance, expanded, require_readable
@@ -163,6 +164,7 @@ def _code(configuration: Configuration) -> Iterator[tuple[str, str]]:
 
 def require_usable(study: Study) -> None:
     """Raise if data cannot be read, or if code cannot be imported or does not take its options in a cell's process."""
+    _require_options(study)
     require_readable(study)
     wanted: list[tuple[str, str, tuple[str, ...]]] = []
     for choice in study.instances:
@@ -173,6 +175,16 @@ def require_usable(study: Study) -> None:
             tables = [(choice.options, choice.over) for choice in study.instances] if key == "run" else [({}, {})]
             wanted += [(key, name, options_wanted(*table, configuration.options)) for table in tables]
     require_importable(wanted, str(study.folder.absolute()))
+
+
+def _require_options(study: Study) -> None:
+    """Raise if a solver says that it does not have an option; those that do not say refuse it in their cells."""
+    for k, one in enumerate(study.configurations):
+        found = unknown_option(one.solver.upper(), one.options) if study.kind == "solvers" and one.solver else None
+        if found is not None:
+            name, known = found
+            words = f"has {shown(name)}, which is no option of {(one.solver or '').upper()}{meant(name, known)}"
+            raise WrongPart("configurations", k, "options", words)
 
 
 def _require_known(study: Study) -> None:

@@ -18,7 +18,7 @@ from ..data.links import Links
 from ..engine.solution import Solution
 from ..errors import CvxlinkError, InconsistentLinks, MissingDependency, SolverUnavailable
 from ..estimator import ConstrainedClustering
-from ..methods.called import is_own
+from ..methods.called import is_own, worded
 from ..numerics.arguments import shown
 from ..numerics.checks import as_labels
 from ..programs.status import Status
@@ -49,9 +49,9 @@ def _without_error(work: Callable[[Cell], dict[str, Any]], cell: Cell) -> dict[s
         except CvxlinkError as error:
             words = {"refused": type(error).__name__, "reason": str(error)}
         except ImportError as error:  # a peer that is not installed here
-            words = {"refused": MissingDependency.__name__, "reason": f"{type(error).__name__}: {error}"}
+            words = {"refused": MissingDependency.__name__, "reason": worded(error)}
         except Exception as error:  # code of one's own may raise anything
-            words = {"status": Status.ERROR.name, "reason": f"{type(error).__name__}: {error}"}
+            words = {"status": Status.ERROR.name, "reason": worded(error)}
     return words | {"reason": words["reason"][:LONGEST_WORDS], "seconds": round(perf_counter() - began, 6)}
 
 

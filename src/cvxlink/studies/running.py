@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
@@ -24,6 +25,8 @@ from .store import Store
 
 # Each job waits in a thread of its own.
 MOST_JOBS = 512
+# Where every cell failed: so many reasons are said, and so many characters of each.
+MOST_REASONS, LONGEST_REASON = 5, 300
 
 
 class StudyFailed(CvxlinkError):
@@ -65,7 +68,8 @@ class Standing:
         return self.total - self.finished
 
     def __str__(self) -> str:
-        words = [f"{self.finished} of {self.total} cells finished, {self.failed} of them failures"]
+        failures = f", {self.failed} of them failures" if self.failed else ""
+        words = [f"{self.finished} of {self.total} cells finished{failures}"]
         if self.other_versions:
             which = f" ({'; '.join(self.which_versions)})" if self.which_versions else ""
             words.append(f"{self.other_versions} were made with other versions{which} and are to be computed again")
@@ -111,6 +115,7 @@ def run(
     only: Callable[[Cell], bool] | None = None,
     tell: Callable[[Standing, dict[str, Any]], Any] | None = None,
     scheduler: str | None = None,
+    begin: Callable[[Standing], Any] | None = None,
 ) -> tuple[dict[str, Any], ...]:
     """Compute what is missing in a folder, and return all results of the study.
 
@@ -131,10 +136,13 @@ def run(
     scheduler : str, optional
         The address of a Dask scheduler, such as ``"tcp://host:8786"``, whose workers compute the cells instead of this
         machine; they need the extra ``cvxlink[cluster]``. This process still writes the results.
+    begin : callable, optional
+        Is called with the standing once all is checked, before the first cell.
     """
     as_instance(study, Study, "study", "a Study")
     jobs, memory = as_count(jobs, "jobs", 1, MOST_JOBS), in_bytes(study.memory_limit)
     _require_function(tell, "tell")
+    _require_function(begin, "begin")
     if scheduler is None:
         _require_memory(memory, jobs)
     else:
@@ -147,6 +155,8 @@ def run(
     with store.writer() as writer:
         known = {record["key"]: record for record in store.records()}
         missing = [cell for cell in cells if cell.key not in known]
+        if begin is not None:
+            begin(standing(study, folder, only))
         began, finished = perf_counter(), len(cells) - len(missing)
         failed = sum(is_failure(known[cell.key]) for cell in cells if cell.key in known)
         found = shared_out(
@@ -162,9 +172,27 @@ def run(
                     tell(Standing(len(cells), finished + count, failed, seconds_left=left), record)
     records = tuple(known[cell.key] for cell in cells)
     if records and all(map(is_failure, records)):
-        reasons = sorted({str(record.get("reason")) for record in records})
-        raise StudyFailed(f"all {len(records)} cells of the study failed; the first reason is: {reasons[0]}")
+        raise StudyFailed(f"all {len(records)} cells failed; {_reasons(records)}")
     return records
+
+
+def _reasons(records: tuple[dict[str, Any], ...]) -> str:
+    """Return why configurations failed: the most frequent reason of each, and each reason once."""
+    by_name: dict[str, Counter] = {}
+    for record in records:
+        words = str(record.get("reason") or outcome(record))
+        by_name.setdefault(record["configuration"], Counter())[words] += 1
+    by_reason: dict[str, list[str]] = {}
+    for name in sorted(by_name):
+        by_reason.setdefault(by_name[name].most_common(1)[0][0], []).append(name)
+    said = [f"{', '.join(names)}: {_shortened(words)}" for words, names in by_reason.items()]
+    more = len(said) - MOST_REASONS
+    return "; ".join(said[:MOST_REASONS]) + (f"; and {more} more reasons, in the report" if more > 0 else "")
+
+
+def _shortened(words: str) -> str:
+    """Return the beginning of a long reason."""
+    return words if len(words) <= LONGEST_REASON else f"{words[:LONGEST_REASON]} …"
 
 
 def is_failure(record: dict[str, Any]) -> bool:
