@@ -124,6 +124,17 @@ def test_processes_find_the_same(whole):
     assert found.value == pytest.approx(whole.value, rel=1e-4)
 
 
+def test_a_search_that_was_stopped_before_it_found_anything_goes_on(tmp_path):
+    file = tmp_path / "search.json"
+    problem = cl.KMeans(np.random.default_rng(0).standard_normal((12, 2)), cl.Links(12, [(0, 1)], [(0, 2), (3, 4)]), 3)
+    with pytest.raises(cl.SolveFailed, match="before any clustering that keeps the links was found"):
+        cl.optimal_clustering(problem, time_limit=1e-9, file=file, random_state=0)
+    assert file.exists()
+    found = cl.optimal_clustering(problem, file=file, random_state=0)
+    assert found.value == pytest.approx(cl.optimal_clustering(problem, random_state=1).value, rel=1e-4)
+    assert found.status is cl.Status.OPTIMAL
+
+
 def test_a_time_limit_returns_what_is_known():
     found = cl.optimal_clustering(hard_problem(), time_limit=0.01)
     assert found.bound <= found.value
@@ -289,3 +300,5 @@ def test_no_upper_bound_for_sizes_that_blocks_cannot_have():
         cl.KMeans(X, cl.Links(4, must=[(0, 1), (0, 2)]), 2, size_max=2)
     problem = cl.KMeans(X, cl.Links(4, must=[(0, 1), (2, 3)]), 2, size_min=1, size_max=3)
     assert problem.certify(problem.point_of_clustering([0, 0, 0, 0])).upper_bound is None
+    small = cl.KMeans(X, cl.Links(4, must=[(0, 1), (0, 2)]), 2, size_min=2)
+    assert small.certify(small.point_of_clustering([0, 0, 0, 1])).upper_bound is None

@@ -141,8 +141,7 @@ class Certificate:
         accuracy, weigh_violations = as_positive(accuracy, "accuracy"), as_flag(weigh_violations, "weigh_violations")
         feasible = self.largest_relative_violation <= accuracy
         # Absolute values: a value below the bound is as wrong as one above it, since the point is then not feasible.
-        size = (self.cost_scale + abs(self.value)) or 1.0  # without any cost all that counts is zero
-        slips = []
+        size, slips = self._size, []
         if self.bound is not None:
             slips.append(abs(self.value - self.bound) / size)
         # What the violations are worth: as an exactly feasible point has it, or else the multipliers.
@@ -153,6 +152,11 @@ class Certificate:
         if self.distance is not None and (self.bound is None or np.isnan(self.distance)):
             slips.append(self.distance / self.norm if self.distance else 0.0)
         return bool(feasible and np.max([0.0, *slips]) <= accuracy and np.isfinite(self.value))
+
+    @property
+    def _size(self) -> float:
+        """What a gap is judged relative to; without any cost all that counts is zero."""
+        return (self.cost_scale + abs(self.value)) or 1.0
 
     def reaches(self, accuracy: float) -> bool:
         """Whether no point of any size, or up to a thousand times that of the answer, is better by more than accuracy.
@@ -171,7 +175,10 @@ class Certificate:
         if self.relative_violations is not None:
             text += f" (relative {self.largest_relative_violation:.1e})"
         if self.gap is not None:
-            text += f", relative gap {self.relative_gap:.1e} (gap {self.gap:.1e}, value {self.value:.1e})"
+            share = f"relative gap {self.relative_gap:.1e}"
+            if self.cost_scale < 1:  # one plus the value would hide it
+                share = f"gap {self.gap / self._size:.1e} of the value and the largest cost"
+            text += f", {share} (gap {self.gap:.1e}, value {self.value:.1e})"
         if self.distance is not None:
             text += f", at most {self.distance:.1e} from the solution"
         if self.attained is None and self.missing:

@@ -19,6 +19,7 @@ from ...programs.status import DEFAULT_ACCURACY, Status
 from ...solvers.route import Attempt, Iteration, Route, Settings
 from .dual_barrier import Centre, Model, Pairs, correction
 from .dual_eigenvectors import Eigenvectors
+from .dual_proof import disproof_of_fantope
 from .linked_fantope import LinkedFantope
 
 # The gap at which it stops, as a share of the accuracy asked for; the least that rounding allows.
@@ -58,6 +59,7 @@ class LinkedCutDual(Route):
     name = "dual"
     why = "the dual has one unknown per cannot-link, and is a sum of smallest eigenvalues"
     iterates = True
+    remedy = 'solve with route="splitting" if there are up to a few thousand blocks, or ask for less accuracy'
 
     def refuses(self, data: LinkedFantope) -> str | None:
         """Refuse Z ≥ 0."""
@@ -79,7 +81,10 @@ def _by_eigenvectors(data: LinkedFantope) -> Attempt:
         eigenvectors = Eigenvectors(data)
         V = eigenvectors.outer(eigenvectors.smallest(np.zeros(len(eigenvectors.a)), data.k - 1)[1])
     values = _values(data, V, np.eye(data.k - 1))
-    duals = {"cannot": np.zeros(len(data.pairs))}
+    # Where Z = wwᵀ is all there is, no entry is negative: what a broken link costs is linear.
+    duals = {
+        "cannot": -np.where(np.isfinite(data.prices), data.prices, 0.0) if data.k == 1 else np.zeros(len(data.pairs))
+    }
     return Attempt(Status.OPTIMAL, "solved by eigenvectors", values, duals, solve_seconds=perf_counter() - start)
 
 
@@ -159,7 +164,7 @@ class _Bundle:
             gap = (value - self.bound) / (1 + abs(value)) if np.isfinite(value) else np.inf
             said = f"value {value:.8g}  bound {self.bound:.8g}  gap {gap:.1e}  μ {mu:.1e}  columns {columns.count}"
             numbers = {"objective": value, "bound": self.bound, "rank": columns.count}
-            if self.bound > self.highest:
+            if self.bound > self.highest and disproof_of_fantope(data, self._duals()):
                 return self._infeasible()
             if not iteration.goes_on((columns.V, X), gap, said, **numbers):
                 break

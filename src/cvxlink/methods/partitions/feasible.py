@@ -13,6 +13,7 @@ import numpy as np
 
 from ...numerics.rounding import gamma
 from .cuts import Cuts, rows_of
+from .only_point import only_matrix
 from .partition import Partition
 
 # Steps of the scaling, each of which halves the error or better.
@@ -39,8 +40,9 @@ def repaired(partition: Partition, cuts: Cuts, Y: np.ndarray) -> np.ndarray | No
             and np.linalg.eigvalsh(Y)[0] >= -rounding
         )
 
-    if c == k:  # every block is a cluster
-        return np.eye(c) if satisfies(np.eye(c)) else None
+    only = only_matrix(partition)
+    if only is not None:
+        return only if not (apart & (only > 0)).any() and satisfies(only) else None
     near = _scaled(np.where(apart, 0.0, np.maximum((Y + Y.T) / 2, 0)), w)
     one, full = _moved(np.outer(w, w), w, apart), np.eye(c)
     least = float(np.trace(one))

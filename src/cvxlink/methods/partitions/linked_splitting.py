@@ -17,12 +17,13 @@ from ...numerics.matrices import Congruence
 from ...numerics.threads import threads_for
 from ...programs.status import Status
 from ...solvers.route import Attempt, Route, Settings
+from .dual_proof import disproof_of_fantope
 from .dual_route import most_columns
 from .exactly_feasible import clustering_nearby, feasible_nearby
 from .fantope_projection import eigenpairs_beside
 from .linked_fantope import LinkedFantope
-from .routes import LARGEST, iterated
-from .splitting import Blocks
+from .routes import LARGEST, Disproof, iterated
+from .splitting import Blocks, Multipliers
 
 # How many steps of Newton's method the bundle takes, and how many steps are taken here; in each of these, the products
 # that filter one eigenvector, and passes over all entries.
@@ -106,7 +107,12 @@ class LinkedCutSplitting(Route):
 
     def _attempt(self, data: LinkedFantope, settings: Settings) -> Attempt:
         blocks = LinkedBlocks(data.partition, pairs=data.block_pairs, prices=data.block_prices)
-        run = iterated(blocks, settings, data.highest, CLOSER)
+
+        def proves(found: Multipliers) -> str:
+            z = blocks.counted * found.entries[*blocks.pairs.T]
+            return disproof_of_fantope(data, {"cannot": data.on_links(z)})
+
+        run = iterated(blocks, settings, Disproof(data.highest, proves), CLOSER)
         z = blocks.counted * run.found.multipliers.entries[*blocks.pairs.T]
         Y = run.found.Y
         if run.status is Status.OPTIMAL and np.isinf(data.block_prices).any():

@@ -133,6 +133,22 @@ class Partition:
         product = self.T.T @ self.C @ self.T
         return sp.csr_array((product + product.T) / 2) if sp.issparse(product) else (product + product.T) / 2
 
+    def to_its_own_size(self) -> tuple[Partition, float]:
+        """Return the same problem with a cost of about one, and the power of two that its values were divided by.
+
+        Squares of tiny costs would be lost, and tolerances would depend on the unit that points are measured in.
+        """
+        C = self.C
+        if not isinstance(C, Congruence):
+            size = _power_of_two(abs(C).max())
+            return replace(self, C=C / size, offset=self.offset / size), size
+        unit = _power_of_two(abs(C.T).max(initial=0.0))
+        if unit * unit == 0:  # no value differs from zero
+            return self, 1.0
+        T = C.T / unit
+        offset = float(np.vdot(T, T)) if self.is_distortion else self.offset / unit / unit
+        return replace(self, C=Congruence(T, C.M), offset=offset), unit * unit
+
     def has_clustering(self) -> bool:
         """Whether a clustering is found that keeps all links and sizes; if not, there may be one."""
         sizes = self.block_sizes, self.least if self.least > 1 else None, self.most
@@ -160,6 +176,11 @@ class Partition:
         H = np.zeros((self.n, number.max() + 1))
         H[np.arange(self.n), number] = self.d
         return H / np.linalg.norm(H, axis=0)
+
+
+def _power_of_two(number: float) -> float:
+    """Return the largest power of two up to a number, or one in place of zero."""
+    return float(np.ldexp(0.5, np.frexp(number)[1])) if number > 0 else 1.0
 
 
 def require_enough_clusters(links: Links, n_clusters: int, remedy: str = "Raise it, or remove cannot-links") -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ from ...numerics.threads import threads_for
 from .bounds import cost_sizes, highest_value, proven_bound
 from .cuts import rows_of
 from .feasible import repaired
+from .only_point import only_matrix, only_value
+from .partition import Partition
 from .relaxation import Relaxation
 from .splitting import Multipliers
 
@@ -21,26 +24,40 @@ from .splitting import Multipliers
 NEAR = 1e-4
 # A feasible point with less than this difference is always good enough.
 NEARER = 1e-7
+# The entries of the only feasible matrix are known to this accuracy, if it is the answer.
+ROUNDED = 1e-12
 
 
 def certify_relaxation(program: Relaxation, point: Mapping[str, Matrix], duals: Mapping[str, Any]) -> Certificate:
     """Bound the optimum from below by the multipliers, and from above by a feasible matrix near the point."""
+    own, size = program.to_its_own_size()
+    multipliers = program.multipliers_of(duals)
+    with threads_for(program.partition.order):
+        found = _of_the_only_point(own, point, size)
+        if found is None:
+            found = _certified(own, point, None if multipliers is None else multipliers.divided_by(size), size)
+    return _enlarged(found, size)
+
+
+def _certified(
+    program: Relaxation, point: Mapping[str, Matrix], multipliers: Multipliers | None, size: float
+) -> Certificate:
+    """Bound the optimum of a program whose cost was divided by ``size``."""
     partition = program.partition
-    with threads_for(partition.order):
-        value, violations = program.value(point), program.violations(point)
-        # ⟨C, Z⟩ is known up to the rounding of its terms.
-        rounding = gamma(2 * partition.n + 8) * norm_above(cost_sizes(partition)) * np.sqrt(partition.n_clusters)
-        multipliers = program.multipliers_of(duals)
-        bound, how = None, ""
-        if multipliers is not None:
-            bound, how = proven_bound(partition, program.cuts, *multipliers)
-        Y = program.on_blocks(point["Z"])
-        upper = _attained(program, Y, value, rounding)
-        slips = None if multipliers is None else _sensitivity(program, Y, violations, multipliers)
-        # A feasible matrix may be further off than the violations are worth; then these say more about the answer.
-        if upper is not None and slips is not None and upper.upper - value > max(2 * slips, NEARER * (1 + abs(value))):
-            upper = None
-        slips = None if upper is not None else slips
+    value, violations = program.value(point), program.violations(point)
+    # ⟨C, Z⟩ is known up to the rounding of its terms.
+    rounding = gamma(2 * partition.n + 8) * norm_above(cost_sizes(partition)) * np.sqrt(partition.n_clusters)
+    cost_scale = cost_scale_of(partition, size)
+    bound, how, slips = None, "", None
+    Y = program.on_blocks(point["Z"])
+    upper = _attained(program, Y, value, rounding, cost_scale)
+    if multipliers is not None:
+        bound, how = proven_bound(partition, program.cuts, *multipliers)
+        slips = _sensitivity(program, Y, violations, multipliers)
+    # A feasible matrix may be further off than the violations are worth; then these say more about the answer.
+    enough = NEARER * (cost_scale + abs(value))
+    if upper is not None and slips is not None and upper.upper - value > max(2 * slips, enough):
+        upper = None
     lower = bound.lower if bound is not None and np.isfinite(bound.lower) else None
     return Certificate(
         value,
@@ -53,9 +70,59 @@ def certify_relaxation(program: Relaxation, point: Mapping[str, Matrix], duals: 
         else "there are no multipliers to prove a bound",
         rounding=float(2 * rounding if bound is None else bound.radius + 2 * rounding),
         rounding_is_proven=not how,
-        cost_scale=min(1.0, norm_above(cost_sizes(partition))),
-        sensitivity=slips,
+        cost_scale=cost_scale,
+        sensitivity=slips if upper is None else None,
         missing="" if upper else "no feasible point was found that is near enough",
+    )
+
+
+def _of_the_only_point(program: Relaxation, point: Mapping[str, Matrix], size: float) -> Certificate | None:
+    """Certify a point that is the only feasible one up to rounding; None if it is not, or its value is not known so."""
+    partition = program.partition
+    only, value = only_matrix(partition), only_value(partition)
+    if only is None or value is None:
+        return None
+    Y = program.on_blocks(point["Z"])
+    if not abs(Y - only).max() <= ROUNDED or repaired(partition, program.cuts, Y) is None:
+        return None
+    violations = program.violations(point)
+    return Certificate(
+        value.middle,
+        violations,
+        lower_bound=value.lower,
+        upper_bound=value.upper,
+        min_eigenvalue=-violations["psd"],
+        basis="links and the number of clusters leave one point",
+        rounding=value.radius,
+        cost_scale=cost_scale_of(partition, size),
+    )
+
+
+def cost_scale_of(partition: Partition, size: float) -> float:
+    """Return the size of the cost, and at most one before it was divided by ``size``: gaps are relative to it."""
+    return min(1 / size, norm_above(cost_sizes(partition)))
+
+
+def _enlarged(found: Certificate, size: float) -> Certificate:
+    """Return a certificate of a program whose cost was divided by a power of two."""
+    if size == 1:
+        return found
+
+    def times(number: float | None, towards: float = 0.0) -> float | None:
+        if number is None:
+            return None
+        product = number * size
+        # Only where digits are lost below the range of numbers, a bound is rounded.
+        return float(np.nextafter(product, towards)) if towards and product / size != number else product
+
+    return replace(
+        found,
+        value=found.value * size,
+        lower_bound=times(found.lower_bound, -np.inf),
+        upper_bound=times(found.upper_bound, np.inf),
+        rounding=times(found.rounding),
+        cost_scale=found.cost_scale * size,
+        sensitivity=times(found.sensitivity),
     )
 
 
@@ -67,30 +134,31 @@ def disproof(program: Relaxation, duals: Mapping[str, Any]) -> str:
     multipliers = program.multipliers_of(duals)
     if multipliers is None:
         return ""
+    own, size = program.to_its_own_size()
     with threads_for(program.partition.order):
-        bound, how = proven_bound(program.partition, program.cuts, *multipliers)
-        highest = highest_value(program.partition)
-    return contradicted(bound.lower, highest) if not how else ""
+        bound, how = proven_bound(own.partition, program.cuts, *multipliers.divided_by(size))
+        highest = highest_value(own.partition)
+    return contradicted(bound.lower, highest, size) if not how else ""
 
 
-def contradicted(lower: float, highest: float) -> str:
-    """Return in words that a lower bound is above the highest value, or an empty string."""
+def contradicted(lower: float, highest: float, size: float = 1.0) -> str:
+    """Return in words that a lower bound is above the highest value, both times ``size``, or an empty string."""
     if not lower > highest:
         return ""
     return (
-        f"proven: by the multipliers every feasible point has a value of at least {lower:.6g}, "
-        f"by its eigenvalues one of at most {highest:.6g}, so there is none"
+        f"proven: by the multipliers every feasible point has a value of at least {lower * size:.6g}, "
+        f"by its eigenvalues one of at most {highest * size:.6g}, so there is none"
     )
 
 
-def _attained(program: Relaxation, Y: np.ndarray, value: float, rounding: float) -> Ball | None:
+def _attained(program: Relaxation, Y: np.ndarray, value: float, rounding: float, cost_scale: float) -> Ball | None:
     """Return the value of a feasible matrix on blocks, if there is one close by."""
     partition = program.partition
     feasible = repaired(partition, program.cuts, Y)
     if feasible is None:
         return None
     attained = Relaxation(partition, program.cuts).value({"Z": Congruence(partition.T, feasible)})
-    if abs(attained - value) > NEAR * (1 + abs(value)):
+    if abs(attained - value) > NEAR * (cost_scale + abs(value)):
         return None
     return Ball(attained, 2 * rounding + gamma(4) * abs(partition.offset))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -43,6 +43,11 @@ class Relaxation:
     def n(self) -> int:
         """The order of Z."""
         return self.partition.n
+
+    def to_its_own_size(self) -> tuple[Relaxation, float]:
+        """Return the program with a cost of about one, and what its values were divided by."""
+        partition, size = self.partition.to_its_own_size()
+        return replace(self, partition=partition), size
 
     def value(self, point: Mapping[str, Matrix]) -> float:
         """Return the objective."""

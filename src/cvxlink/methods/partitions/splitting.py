@@ -56,6 +56,14 @@ class Multipliers(NamedTuple):
     entries: np.ndarray
     cuts: np.ndarray
 
+    def divided_by(self, size: float) -> Multipliers:
+        """Return them for a cost that is divided by this number."""
+        return Multipliers(self.entries / size, self.cuts / size)
+
+    def times(self, size: float) -> Multipliers:
+        """Return them for a cost that is multiplied by this number."""
+        return Multipliers(self.entries * size, self.cuts * size)
+
 
 @dataclass(frozen=True, eq=False)
 class Blocks:
@@ -110,8 +118,9 @@ class Blocks:
             S = S + (self.A.T @ nu).reshape(S.shape)
         g = S @ w
         a = float(w @ g)
-        # On the complement of w: its own eigenvalue is moved beyond all others.
-        beyond = 1 + 2 * abs(S).sum(axis=1).max()
+        # On the complement of w: its own eigenvalue is moved beyond all others, in proportion to them, as a fixed step
+        # would drown tiny costs.
+        beyond = 2 * abs(S).sum(axis=1).max()
         inside = S - np.outer(w, g) - np.outer(g, w) + (a + beyond) * np.outer(w, w)
         smallest = 0.0
         if self.k > 1:
