@@ -7,10 +7,11 @@ from hypothesis import strategies as st
 
 import cvxlink as cl
 from cvxlink.clustering.assignment import Assigner, assign
+from cvxlink.clustering.assignment_search import AssignmentSearch, exchanged, repaired
 from cvxlink.clustering.integer_program import cheapest
 from cvxlink.clustering.rules import Rules
 from cvxlink.clustering.transport import transport
-from helpers.partitions import all_labels, random_links, rules_of_few_blocks
+from helpers.partitions import all_labels, planted_cannot_links, random_links, rules_of_few_blocks
 
 
 def total(costs, labels):
@@ -50,13 +51,64 @@ def test_elimination_and_integer_programming_agree(n, m, k):
         assert total(costs, by_tables.labels) == pytest.approx(total(costs, by_program.labels), abs=1e-9)
 
 
-def test_tables_too_large_go_to_integer_programming(monkeypatch):
+@pytest.mark.parametrize("trials", [0, 3000])
+def test_tables_too_large_go_to_search_and_integer_programming(monkeypatch, trials):
+    monkeypatch.setattr("cvxlink.clustering.assignment_search.MOST_TRIALS", trials)
     rng = np.random.default_rng(0)
     apart, costs = random_links(rng, 25, 40), rng.random((25, 4))
     by_tables = assign(costs, apart)
     monkeypatch.setattr("cvxlink.clustering.elimination.LARGEST_TABLE", 10)
     assert any(component.steps is None for component in Assigner(Rules.of(25, 4, apart))._elimination.core)
     assert total(costs, assign(costs, apart)) == pytest.approx(total(costs, by_tables), abs=1e-9)
+
+
+@settings(max_examples=60, deadline=None)
+@given(rules_of_few_blocks(), st.integers(0, 10_000))
+def test_branch_and_bound_finds_the_cheapest_labels_or_proves_that_there_are_none(given_rules, seed):
+    rules = Rules.of(given_rules["n"], given_rules["k"], given_rules["apart"], nonempty=False)
+    labellings = all_labels(rules.n, rules.k, rules.apart, None, None, None, nonempty=False)
+    allowed = [np.array(labels) for labels in labellings]
+    search, rng = AssignmentSearch(rules), np.random.default_rng(seed)
+    for _ in range(3):  # the second and third begin with the labels of the one before
+        costs = rng.standard_normal((rules.n, rules.k))
+        labels, is_proven = search.cheapest(costs)
+        assert is_proven and (labels is None) == (not allowed)
+        if allowed:
+            assert rules.admits(labels)
+            least = min(total(costs, other) for other in allowed)
+            assert total(costs, labels) == pytest.approx(least, abs=1e-9)
+
+
+def test_dense_links_that_leave_one_partition_are_labelled_at_once():
+    y, apart = planted_cannot_links(200, 4, 0.2, seed=0)
+    search, rng = AssignmentSearch(Rules.of(200, 4, apart, nonempty=False)), np.random.default_rng(0)
+    for _ in range(5):
+        name = rng.permutation(4)[y]
+        labels, is_proven = search.cheapest(rng.random((200, 4)) + (name[:, None] != np.arange(4)))
+        assert is_proven and np.array_equal(labels, name)
+    labels, _ = search.cheapest(rng.random((200, 4)))  # costs that say nothing
+    assert len(set(zip(labels.tolist(), y.tolist(), strict=True))) == 4
+
+
+@pytest.mark.parametrize(("n", "k", "share"), [(60, 6, 0.3), (120, 4, 0.1), (200, 5, 0.2)])
+def test_repairing_and_exchanging_keep_all_pairs_apart(n, k, share):
+    _, apart = planted_cannot_links(n, k, share, seed=1)
+    rules, rng = Rules.of(n, k, apart, nonempty=False), np.random.default_rng(0)
+    labels = repaired(rules, rng.integers(k, size=n))
+    assert labels is not None and rules.keeps_apart(labels)
+    costs = rng.random((n, k))
+    better = exchanged(rules, costs, labels)
+    assert rules.keeps_apart(better) and total(costs, better) <= total(costs, labels)
+
+
+def test_after_the_effort_is_spent_labels_still_keep_the_rules(monkeypatch):
+    monkeypatch.setattr("cvxlink.clustering.assignment_search.MOST_TRIALS", 0)
+    monkeypatch.setattr("cvxlink.clustering.assignment.cheapest", lambda *_: pytest.fail("no program is left to solve"))
+    _, apart = planted_cannot_links(60, 4, 0.3, seed=0)
+    assigner = Assigner(Rules.of(60, 4, apart))
+    assigner.effort.programs = 0
+    found = assigner(np.random.default_rng(0).random((60, 4)))
+    assert assigner.rules.admits(found.labels) and not found.is_optimal
 
 
 @settings(max_examples=40, deadline=None)
@@ -117,6 +169,8 @@ def test_costs_without_meaning_and_pairs_of_one_block_are_refused():
 def test_time_that_is_up_is_not_called_infeasible(monkeypatch):
     monkeypatch.setattr("cvxlink.clustering.elimination.LARGEST_TABLE", 1)
     monkeypatch.setattr("cvxlink.clustering.integer_program.milp", lambda *_, **__: _GaveUp())
+    monkeypatch.setattr("cvxlink.clustering.assignment_search.MOST_TRIALS", 0)
+    monkeypatch.setattr("cvxlink.clustering.assignment_search.MOST_REPAIRS", 0)
     with pytest.raises(cl.SolveFailed, match="in time"):
         assign(np.zeros((3, 3)), [(0, 1), (1, 2), (0, 2)])
 

@@ -8,6 +8,7 @@ import pytest
 import cvxlink as cl
 from cvxlink.clustering.linked_kmeans import linked_kmeans
 from helpers.clusterings import keep, partitions, squared_distances_to_means
+from helpers.partitions import planted_cannot_links
 
 
 def test_without_broken_links_it_is_kmeans():
@@ -41,3 +42,15 @@ def test_where_no_clustering_keeps_the_links_there_is_a_warning():
     with pytest.warns(cl.LinkWarning, match="break some links"):
         labels = linked_kmeans(X, triangle, 2, 0)
     np.testing.assert_array_equal(labels, cl.clustering.kmeans(X, 2, 0))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("n", "k", "share"), [(60, 6, 0.3), (120, 3, 0.05), (120, 5, 0.15), (200, 4, 0.2), (200, 6, 0.1)]
+)
+def test_many_cannot_links_are_kept(n, k, share):
+    y, apart = planted_cannot_links(n, k, share, seed=0)
+    rng = np.random.default_rng(0)
+    X, links = rng.standard_normal((n, 3)) + 4 * rng.standard_normal((k, 3))[y], cl.Links(n, cannot=apart)
+    assert keep(links, linked_kmeans(X, links, k, 0))
+    assert keep(links, linked_kmeans(rng.standard_normal((n, 3)), links, k, 0))  # points that say nothing about them

@@ -12,7 +12,7 @@ from cvxlink.clustering.partition_search import search, value_of
 from cvxlink.clustering.partition_value import Cost, State
 from cvxlink.clustering.rules import Rules
 from cvxlink.numerics.matrices import Congruence
-from helpers.partitions import all_labels, random_links, rules_of_few_blocks
+from helpers.partitions import all_labels, planted_cannot_links, random_links, rules_of_few_blocks
 
 
 def blocks_of(X, links):
@@ -219,3 +219,24 @@ def test_contradictory_links_and_wrong_arguments_are_refused():
         with pytest.raises(cl.InvalidInput) as refusal:
             search(**{"C": product(T), "d": d, "k": 3, **replaced})
         assert refusal.value.argument == argument
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("n", "k", "share"), [(60, 6, 0.3), (120, 5, 0.05), (120, 3, 0.1), (200, 4, 0.2), (200, 6, 0.05)]
+)
+def test_many_cannot_links_with_planted_clusters_are_kept(n, k, share):
+    y, apart = planted_cannot_links(n, k, share, seed=0)
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, 3)) + 4 * rng.standard_normal((k, 3))[y]
+    labels, value = search(product(X), np.ones(n), k, apart, [X], random_state=0, n_init=0)
+    assert (labels[apart[:, 0]] != labels[apart[:, 1]]).all() and len(np.unique(labels)) == k
+    assert value <= value_of(product(X), np.ones(n), y) * 0.9  # values are negative: nearly as good as what was planted
+
+
+def test_kmeans_with_many_cannot_links_is_labelled_after_it_is_solved():
+    y, apart = planted_cannot_links(60, 4, 0.25, seed=0)
+    rng = np.random.default_rng(0)
+    X, links = rng.standard_normal((60, 3)) + 4 * rng.standard_normal((4, 3))[y], cl.Links(60, cannot=apart)
+    labels = cl.KMeans(X, links, 4).solve().cluster(random_state=0)
+    assert links.violated(labels) == 0

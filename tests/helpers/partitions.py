@@ -32,3 +32,9 @@ def all_labels(n, k, apart, sizes, least, most, nonempty=True):
 
 def random_links(rng, n, m):
     return np.array([rng.choice(n, 2, replace=False) for _ in range(m)])
+
+
+def planted_cannot_links(n, k, share, seed):
+    """Return labels, and a share of the pairs of points that have different ones."""
+    rng, y = np.random.default_rng(seed), np.arange(n) % k
+    return y, np.array([(i, j) for i in range(n) for j in range(i) if y[i] != y[j] and rng.random() < share])

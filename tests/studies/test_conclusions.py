@@ -52,6 +52,25 @@ def both(name, first, second, **more):
 # ---------------------------------------------------------------------- solvers
 
 
+def test_of_many_configurations_those_that_prove_the_most_are_named():
+    names = ["A", "B, as printed", "C", "D", "E", "F", "G"]
+    study = Study.of(
+        {
+            "title": "Many",
+            "instances": [{"library": "path_*"}],
+            "configurations": [
+                {"name": name, "solver": "SCS", "options": {"alpha": k}} for k, name in enumerate(names)
+            ],
+        }
+    )
+    solved = {"a": "A B, as printed C D", "b": "A B, as printed"}
+    records = [record(one, name, 1.0, name in solved[one]) for one in solved for name in names]
+    assert conclusions(study, records)[0] == (
+        "To an accuracy of 1e-4, 2 of 2 instances are proven by A / B, as printed; 1 by C / D; 3 other configurations "
+        "prove fewer."
+    )
+
+
 def test_who_proves_what_and_how_fast():
     records = [*both("a", 1.0, 0.25), *both("b", 4.0, 1.0), *both("c", None, 0.5)]
     found = conclusions(SOLVERS, records)

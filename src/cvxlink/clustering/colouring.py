@@ -63,7 +63,7 @@ def allowed(rules: Rules, end: float) -> np.ndarray | Contradiction:
         return plain
     if rules.fits_sizes(plain):
         return plain
-    plain = _spread(plain, rules)
+    plain = spread(plain, rules)
     return plain if rules.admits(plain) else _with_sizes(rules, end)
 
 
@@ -220,7 +220,7 @@ def _clique(graph: Graph, order: int) -> list[int] | None:
 # ---------------------------------------------------------------------- with sizes
 
 
-def _spread(labels: np.ndarray, rules: Rules) -> np.ndarray:
+def spread(labels: np.ndarray, rules: Rules) -> np.ndarray:
     """Fill clusters that are too small with blocks that may go there, as far as that is simple."""
     labels, points, sizes = labels.copy(), rules.points_in(labels), rules.sizes
     starts, around = rules.adjacency.indptr, rules.adjacency.indices

@@ -136,6 +136,7 @@ class _Search:
         if self.best is None:
             labels = require_labels(self.rules, perf_counter() + max(1.0, min(self.end - perf_counter(), DECISION)))
             self._keep(State(self.cost, labels, self.rules.k))
+            self.assigner.remember(labels)
             self._improve(labels)
         assert self.best is not None
         return self.best

@@ -22,6 +22,8 @@ from ..numerics.arguments import as_instance, shown
 from . import METHODS
 
 PACKAGE = __name__.split(".")[0]
+# Names in a message about a method that is not there.
+MOST_LISTED = 25
 # What a formulation is given by the names of its fields; every other field is an option of its own.
 GIVEN = ("graph", "kernel", "X", "links", "labels", "n_clusters")
 
@@ -141,9 +143,10 @@ def formulation_of(which: Any, argument: str = "method") -> type[Problem]:
     name = same_name(which, candidates) if isinstance(which, str) else None
     if name is not None:
         return candidates[name]
+    # A session that tries many formulations has dozens.
+    listed = ", ".join(list(candidates)[:MOST_LISTED])
     raise InvalidInput(
-        f"there is no method {shown(which)}; there are {', '.join(candidates)}, and any subclass of cvxlink.Problem",
-        argument,
+        f"there is no method {shown(which)}; there are {listed}, and any subclass of cvxlink.Problem", argument
     )
 
 

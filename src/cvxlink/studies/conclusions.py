@@ -18,6 +18,8 @@ from .unscored import unscored
 
 # So many names are listed; of more, the number is said.
 MOST_NAMES = 3
+# Beyond so many configurations, a sentence names those that prove the most.
+MOST_SENTENCES = 6
 
 Record = Mapping[str, Any]
 
@@ -78,11 +80,24 @@ def _of_solvers(study: Study, records: Sequence[Record]) -> list[str]:
 
 def _proven(times: Times, accuracy: float) -> str:
     order = np.argsort(-times.solved, kind="stable")
+    if len(order) > MOST_SENTENCES and len(set(times.finished.tolist())) == 1:
+        return _proven_by_groups(times, accuracy)
     shares = [
         f"{times.configurations[k]} proves {times.solved[k]} of {counted(int(times.finished[k]), 'instance')}"
         for k in order
     ]
     return f"To an accuracy of {power(accuracy)}, {listed(shares)}."
+
+
+def _proven_by_groups(times: Times, accuracy: float) -> str:
+    """Name the two groups of configurations that prove the most; a table has all of them."""
+    most = sorted(set(times.solved.tolist()), reverse=True)[:2]
+    groups = [[name for name, k in zip(times.configurations, times.solved, strict=True) if k == one] for one in most]
+    first = f"{most[0]} of {counted(int(times.finished[0]), 'instance')} are proven by {' / '.join(groups[0])}"
+    others = [f"{one} by {' / '.join(names)}" for one, names in zip(most[1:], groups[1:], strict=True)]
+    left = len(times.configurations) - sum(map(len, groups))
+    rest = [f"{counted(left, 'other configuration')} prove{'s' if left == 1 else ''} fewer"] if left else []
+    return f"To an accuracy of {power(accuracy)}, {'; '.join([first, *others, *rest])}."
 
 
 def _fastest(times: Times, accuracy: float) -> list[str]:
