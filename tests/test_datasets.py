@@ -63,7 +63,7 @@ def test_without_data_the_error_says_where_to_get_it(monkeypatch):
 def test_a_broken_file_is_named(tmp_path, monkeypatch):
     (tmp_path / "protein.npz").write_bytes(b"not a zip")
     monkeypatch.setenv("CVXLINK_DATA", str(tmp_path))
-    with pytest.raises(cl.DataUnavailable, match=r"protein\.npz cannot be read"):
+    with pytest.raises(cl.DataUnavailable, match=r"protein\.npz' cannot be read"):
         cl.datasets.load("protein")
 
 

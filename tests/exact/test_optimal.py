@@ -285,5 +285,7 @@ def test_equal_points_and_one_block():
 
 def test_no_upper_bound_for_sizes_that_blocks_cannot_have():
     X, _ = drawn(1, n=4)
-    problem = cl.KMeans(X, cl.Links(4, must=[(0, 1), (0, 2)]), 2, size_max=2)
-    assert problem.certify(problem.point_of_clustering([0, 0, 0, 1])).upper_bound is None
+    with pytest.raises(cl.InvalidInput, match="join point 0 with 2 others, and a cluster has at most 2"):
+        cl.KMeans(X, cl.Links(4, must=[(0, 1), (0, 2)]), 2, size_max=2)
+    problem = cl.KMeans(X, cl.Links(4, must=[(0, 1), (2, 3)]), 2, size_min=1, size_max=3)
+    assert problem.certify(problem.point_of_clustering([0, 0, 0, 0])).upper_bound is None

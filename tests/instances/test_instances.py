@@ -130,7 +130,9 @@ def test_every_solver_finds_the_optimum_or_says_why_not(name, solver):
     certificate = solution.certificate
     if solution.status is cl.Status.OPTIMAL and certificate.lower_bound is not None:
         assert reference.off(solution.value) <= 1e-4
-    assert reference.off(solution.value) <= max(reference.tolerance, 1e-4 if solver in ("SCS", "OSQP") else 0)
+    # Others are asked for much more than this accuracy: their tolerances are those that reach it on hard programs.
+    asked = 1e-4 if solver in ("SCS", "OSQP", "SDPA") else 0
+    assert reference.off(solution.value) <= max(reference.tolerance, asked)
     slack = 1e-8 * (1 + abs(reference.value))
     if certificate.lower_bound is not None:
         assert certificate.lower_bound <= reference.value + slack

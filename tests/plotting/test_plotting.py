@@ -412,6 +412,10 @@ def calls(X, y, solved):
         "plot_duals": (solved,),
         "plot_path": (cl.SRCP(solved.problem.graph, solved.problem.links).path("mu", [0.1, 0.2]),),
         "plot_tree": (found,),
+        "plot_performance_profile": ({"one": [1.0, 2.0], "other": [2.0, np.inf]},),
+        "plot_data_profile": ({"one": [1.0, 2.0], "other": [2.0, np.inf]},),
+        "plot_time_against_gap": ({"one": [(1.0, 1e-6)], "other": [(2.0, 1e-3)]},),
+        "plot_critical_differences": ({"one": 1.2, "other": 1.8, "third": 3.0}, 1.0),
         "plot_rounds": (found,),
     }
 

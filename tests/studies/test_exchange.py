@@ -181,9 +181,9 @@ def test_claims_are_compared_apart(tmp_path):
     other = read_outside(written(tmp_path, text)).records
     everything = [*records, *other]
     assert compared(everything) == (["a", "b"], ["z"])
-    common, found = claims(everything, 10.0, 1e-4)
-    assert common == ["a", "b"]
-    told = {one.name: one for one in found}
+    (found,) = claims(everything, 10.0, 1e-4)
+    assert found.instances == ("a", "b")
+    told = {one.name: one for one in found.claims}
     mine, theirs = told["SCS"], told["X (other)"]
     assert (mine.optimal, mine.off, mine.outside) == (2, 0, False)  # what is refuted is claimed all the same
     assert mine.mean == pytest.approx((1.1 * 3.1) ** 0.5 - 0.1)
@@ -191,8 +191,24 @@ def test_claims_are_compared_apart(tmp_path):
     assert theirs.mean == pytest.approx((0.6 * 10.1) ** 0.5 - 0.1)
     text = summary(STUDY, everything)
     proven, _, claimed = text.partition("AS CLAIMED, NOT PROVEN")
-    assert "X (other)" not in proven and re.search(r"X \(other\) +outside +1 ", claimed)
-    assert claims(records, 10.0, 1e-4) == ([], []) and "AS CLAIMED" not in summary(STUDY, records)
+    assert "X (other)" not in proven and re.search(r"X \(other\) +outside +1 of 2 ", claimed)
+    words = "10 s, the limit of this study, stands for 1 instance of X (other), where no optimum is claimed"
+    assert words in " ".join(claimed.split())
+    assert claims(records, 10.0, 1e-4) == [] and "AS CLAIMED" not in summary(STUDY, records)
+
+
+def test_a_tool_with_few_instances_takes_none_from_another(tmp_path):
+    records = [record(name, "SCS", 1.0, claimed="OPTIMAL") for name in "abc"]
+    text = "problem,FEW,MANY,ALSO\na,0.5,1,2\nb,,1,2\nc,,t,2\n"
+    everything = [*records, *read_outside(written(tmp_path, text)).records]
+    found = claims(everything, 10.0, 1e-4)
+    told = {one.instances: [claim.name for claim in one.claims if claim.outside] for one in found}
+    assert told == {("a",): ["FEW (other)"], ("a", "b", "c"): ["MANY (other)", "ALSO (other)"]} or told == {
+        ("a",): ["FEW (other)"],
+        ("a", "b", "c"): ["ALSO (other)", "MANY (other)"],
+    }
+    assert [one.at_limit for one in found] == [[], [("MANY (other)", 1)]]
+    assert summary(STUDY, everything).count("AS CLAIMED") == 2
 
 
 def command(where, *words):

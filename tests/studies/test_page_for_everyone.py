@@ -226,6 +226,38 @@ def test_charts_without_anything_in_them_are_left_out(opened):
     assert "Nothing is proven to this accuracy" in tab.locator("#sections").inner_text()
 
 
+def test_ties_and_scores_are_named(opened):
+    study = method_study(data=("iris",), draws=4)
+    records = method_records(study, [one.name for one in expanded(study)])
+    for record in records[:8]:
+        record["scores"]["ari"] = 0.5
+    tab = opened(study, records)
+    table = {(r["instance"], r["configuration"]): r["scores"]["ari"] for r in records}
+    names = [one.name for one in study.configurations]
+    same = [[sum(table[o.name, a] == table[o.name, b] for o in expanded(study)) for b in names] for a in names]
+    assert same[0][1] >= 1
+    shown = tab.locator("#wins tbody tr").evaluate_all(
+        "(rows) => rows.map((row) => [...row.querySelectorAll('td')].map((cell) => cell.dataset.ties ?? null))"
+    )
+    assert shown == [[None if a == b else str(same[a][b]) for b in range(4)] for a in range(4)]
+    assert "= 2" in tab.locator("#wins").inner_text()
+    assert "share of links that are violated" in tab.locator("#summary thead").inner_text()
+    assert "ari (adjusted Rand index)" in tab.locator("#score").inner_text()
+
+
+def test_long_names_show_their_ends(opened):
+    beginning = "a family of instances and configurations with the same beginning, which is long, number"
+    study = solver_study([f"{beginning} {k}" for k in (1, 2)], accuracy=[1e-4, 1e-6])
+    tab = opened(study, solver_records(study, 3))
+    assert tab.locator("#asked-for").inner_text() == "At the accuracies asked for:"
+    for text in tab.locator("#means svg text", has_text="…").all_text_contents():
+        assert text.startswith("a fam") and text.endswith(("1", "2"))
+    assert tab.locator("#means svg text", has_text="…").count() == 2
+    # What a table shows of a name is all of it.
+    cut = "(all) => all.filter((one) => one.scrollWidth > one.clientWidth + 1).length"
+    assert tab.locator("#summary bdi, #all-cells bdi, .chip bdi").evaluate_all(cut) == 0
+
+
 def test_numbers_of_functions_are_all_there(opened):
     study = Study.of(
         {
@@ -262,9 +294,13 @@ def test_rows_of_other_tools_are_claims_and_in_no_figure(opened):
     outside = {"key": "o", "instance": "instance_0", "configuration": "OTHER", "accuracy": None, "seconds": 1e-3}
     outside |= {"claimed": "OPTIMAL", "outside": True}
     tab = opened(STUDY, [*RECORDS, outside])
-    first = tab.locator("#claims tbody tr").first.inner_text()
-    assert "OTHER" in first and "another tool" in first and tab.locator("#claims tbody tr").count() == 4
+    first = tab.locator(".claims tbody tr").first.inner_text()
+    assert "OTHER" in first and "another tool" in first and tab.locator(".claims tbody tr").count() == 4
     assert "OTHER" not in summary_of(tab)
     assert tab.locator("#performance-profile path.line").count() == 3
+    assert "4 of 4" not in first and "1 of 1" in first
+    facts = tab.locator("#facts").inner_text()
+    assert f"{len(STUDY.configurations)} configurations" in facts and f"{len(RECORDS)} cells" in facts
+    assert "1 row of other tools" in facts
     tab.locator("#query").fill("other")
     assert tab.locator("#all-cells tbody tr .outcome").inner_text() == "claims optimal"

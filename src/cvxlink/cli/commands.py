@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -283,8 +284,10 @@ def verify(
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     from .. import instances as library
+    from ..errors import LinkWarning
 
-    with errors_in_one_sentence() as console:
+    with errors_in_one_sentence() as console, warnings.catch_warnings():
+        warnings.simplefilter("ignore", LinkWarning)  # it is about clusters, and nothing is clustered here
         wanted = names or library.names(folder)
         failed = []
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())

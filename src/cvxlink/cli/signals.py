@@ -18,6 +18,7 @@ from .terminal import say
 # What a command may take to end by itself; after that it is ended, whatever it is doing.
 SECONDS_TO_END = 0.5
 _seconds_to_end = SECONDS_TO_END
+_is_signalled = False
 # What the command that runs has to say after an interruption, besides that it was interrupted.
 _words: Callable[[], str] | None = None
 _is_said = False
@@ -48,6 +49,8 @@ def run_until_signalled(command: Callable[[], Any]) -> Any:
         # ``nohup`` ignores one of them, and should be obeyed.
         if signal.getsignal(which) in (signal.SIG_DFL, signal.default_int_handler):
             signal.signal(which, _raise)
+    global _is_signalled, _is_said
+    _is_signalled = _is_said = False
     computation = Interruptible()
     try:
         return computation.run(command)
@@ -75,22 +78,18 @@ def say_interrupted() -> None:
         say("interrupted" if _words is None else f"interrupted: {_words()}")
 
 
-def _raise(number: int, _: Any) -> NoReturn:
-    _ignore()
-    raise _Signalled(number)
-
-
-def _ignore() -> None:
-    """Ignore what comes next: once is enough, and a second signal would find the first one half obeyed."""
-    for which in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(which, signal.SIG_IGN)
+def _raise(number: int, _: Any) -> None:
+    """Raise once: a second signal would find the first one half obeyed."""
+    global _is_signalled
+    if not _is_signalled:
+        _is_signalled = True
+        raise _Signalled(number)
 
 
 def _end(computation: Interruptible, number: int) -> NoReturn:
-    _ignore()
-    computation.clean_up(_seconds_to_end)
+    has_ended = computation.clean_up(_seconds_to_end)
     remove_unfinished()
-    if _words is not None:  # it may be busy in a call that nothing interrupts
+    if _words is not None or (number == signal.SIGINT and not has_ended):  # it may be busy in a library
         with suppress(Exception):
             say_interrupted()
     for stream in (sys.stdout, sys.stderr):

@@ -99,10 +99,12 @@ class Interruptible:
             if held:
                 WHOLE_STEP.release()
 
-    def clean_up(self, seconds: float) -> None:
-        """After an interruption, wait so many seconds at most for the computation to end as well."""
-        if self._thread is not None:
-            self._thread.join(seconds)
+    def clean_up(self, seconds: float) -> bool:
+        """After an interruption, wait so many seconds at most for the computation to end as well; return if it has."""
+        if self._thread is None:
+            return True
+        self._thread.join(seconds)
+        return not self._thread.is_alive()
 
     def _answer_calls(self) -> None:
         """Wait for the end, and make the calls that are asked for until then."""

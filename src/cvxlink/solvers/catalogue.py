@@ -409,12 +409,12 @@ def words_on_floor(solver: str, accuracy: float | None) -> str:
     if accuracy is None or notes is None:
         return ""
     if notes.tolerances is None:
-        return f"accuracy={accuracy:g} does not change the tolerances of {solver}, which keeps its own"
+        return f"an accuracy of {accuracy:g} does not change the tolerances of {solver}, which keeps its own"
     if accuracy >= notes.tolerances.finest:
         return ""
     return (
-        f"accuracy={accuracy:g} is asked for, but its tolerances stay at {notes.tolerances.floor:g}, as for "
-        f"accuracy={notes.tolerances.finest:g}: with smaller ones {solver} gives up or gets no nearer"
+        f"an accuracy of {accuracy:g} is asked for, but its tolerances stay at {notes.tolerances.floor:g}, as for "
+        f"an accuracy of {notes.tolerances.finest:g}: with smaller ones {solver} gives up or gets no nearer"
     )
 
 

@@ -9,6 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from ..numerics.versions import package_versions
 from .catalogue import SOLVERS
 from .executables import COMMAND_LINE
+from .isolation import Limits, run_isolated
 
 
 def version_of(solver: str) -> str:
@@ -27,7 +28,14 @@ def versions_with(solver: str | None) -> dict[str, str]:
 
 @cache
 def _said(solver: str, path: str, changed: int) -> str:
-    """Return the version that an executable prints; it is asked again once it has changed."""
+    """Return the version that an executable prints; it is asked again once it has changed.
+
+    It is asked where it solves, in a process of its own: whatever it does, nothing of it remains.
+    """
+    return run_isolated(_asked, (solver,), Limits(), solver).answer or ""
+
+
+def _asked(solver: str) -> str:
     try:
         return COMMAND_LINE[solver].version()
     except OSError:  # it is no program

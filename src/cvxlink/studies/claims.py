@@ -17,7 +17,7 @@ Record = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Claim:
-    """What a configuration, or a solver of another tool, claims on the instances that all of them have.
+    """What a configuration, or a solver of another tool, claims on instances that are compared.
 
     Attributes
     ----------
@@ -27,7 +27,7 @@ class Claim:
     optimal : int
         The number of instances on which it claims an optimal answer.
     mean : float
-        The shifted geometric mean of its times; what is not claimed to be optimal counts as the limit.
+        The shifted geometric mean of its times; what is not claimed to be optimal counts as the limit of the study.
     off : int
         On how many instances its value differs from the proven one by more than the accuracy.
     """
@@ -39,32 +39,72 @@ class Claim:
     off: int
 
 
-def claims(records: Sequence[Record], limit: float, accuracy: float) -> tuple[list[str], list[Claim]]:
-    """Return the instances on which claims can be compared at an accuracy, and the claims, the fastest first.
+@dataclass(frozen=True)
+class Comparison:
+    """The study beside one other tool, or several that have the same instances.
 
-    Rows of other tools that name no accuracy count at every one.
+    Attributes
+    ----------
+    instances : tuple of str
+        Those that the tools have and on which all configurations of the study have a result.
+    claims : tuple of Claim
+        The fastest first.
+    """
+
+    instances: tuple[str, ...]
+    claims: tuple[Claim, ...]
+
+    @property
+    def at_limit(self) -> list[tuple[str, int]]:
+        """Which other tools have so many instances that count as the limit of the study, whatever theirs was."""
+        counts = [(one.name, len(self.instances) - one.optimal) for one in self.claims if one.outside]
+        return [(name, count) for name, count in counts if count]
+
+
+def claims(records: Sequence[Record], limit: float, accuracy: float) -> list[Comparison]:
+    """Compare what is claimed at an accuracy: each other tool with the study, on the instances that both have.
+
+    Rows of other tools that name no accuracy count at every one. A tool that has few instances takes none from others.
     """
     chosen = [r for r in records if r["accuracy"] == accuracy or (r.get("outside") and r["accuracy"] is None)]
-    columns: dict[str, dict[str, list[Record]]] = {}
+    own: dict[str, dict[str, list[Record]]] = {}
+    others: dict[str, dict[str, list[Record]]] = {}
     for record in chosen:
+        columns = others if record.get("outside") else own
         columns.setdefault(record["configuration"], {}).setdefault(record["instance"], []).append(record)
-    outside = {record["configuration"] for record in chosen if record.get("outside")}
-    if not outside or len(outside) == len(columns):
-        return [], []
-    common = [name for name in next(iter(columns.values())) if all(name in column for column in columns.values())]
-    if not common:
-        return [], []
+    if not own:
+        return []
+    whole = [name for name in next(iter(own.values())) if all(name in column for column in own.values())]
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for name, column in others.items():
+        common = tuple(instance for instance in whole if instance in column)
+        if common:
+            groups.setdefault(common, []).append(name)
     known = _proven_values(chosen)
     found = []
-    for name, column in columns.items():
-        seconds = [_seconds(column[instance], limit) for instance in common]
-        mean = float(shifted_geometric_mean(np.minimum(seconds, limit)))
-        off = sum(_is_off(column[instance], known.get(instance), accuracy) for instance in common)
-        found.append(Claim(name, name in outside, int(np.isfinite(seconds).sum()), mean, off))
-    return common, sorted(found, key=lambda claim: claim.mean)
+    for common, tools in groups.items():
+        columns = own | {name: others[name] for name in tools}
+        told = [
+            _claim(
+                name,
+                name in tools,
+                [column[instance] for instance in common],
+                limit,
+                [_is_off(column[instance], known.get(instance), accuracy) for instance in common],
+            )
+            for name, column in columns.items()
+        ]
+        found.append(Comparison(common, tuple(sorted(told, key=lambda claim: claim.mean))))
+    return found
 
 
-def _seconds(repeats: Sequence[Record], limit: float) -> float:
+def _claim(name: str, outside: bool, column: Sequence[Sequence[Record]], limit: float, off: Sequence[bool]) -> Claim:
+    seconds = [_seconds(repeats) for repeats in column]
+    mean = float(shifted_geometric_mean(np.minimum(seconds, limit)))
+    return Claim(name, outside, int(np.isfinite(seconds).sum()), mean, sum(off))
+
+
+def _seconds(repeats: Sequence[Record]) -> float:
     """Return the median time, or infinity if one repeat does not claim to be optimal."""
     if not all(record.get("claimed") == Status.OPTIMAL.name for record in repeats):
         return np.inf

@@ -57,3 +57,12 @@ def in_full(score: str) -> str:
 def failed(count: int, kind: str) -> str:
     """Return "2 stopped at the time limit"."""
     return f"{count} {FAILED.get(Outcome(kind), kind)}"
+
+
+def at_limit(counts: Sequence[tuple[str, int]], limit: float) -> str:
+    """Say for how many rows of other tools the limit of the study stands; nothing if for none."""
+    if not counts:
+        return ""
+    rows = listed([f"{counted(count, 'instance')} of {name}" for name, count in counts])
+    stands = f"{limit:g} s, the limit of this study, stands for {rows}"
+    return f"{stands}, where no optimum is claimed, whatever the limit there was."

@@ -142,7 +142,7 @@ def test_a_data_set_with_wrong_arrays_is_named(tmp_path, monkeypatch):
         ({"X": np.array([[None] * 2] * 6), "y": y}, "only numbers and text"),
     ):
         np.savez(tmp_path / "protein.npz", **arrays)
-        with pytest.raises(cl.DataUnavailable, match=rf"protein\.npz cannot be read as a data set.*{says}"):
+        with pytest.raises(cl.DataUnavailable, match=rf"protein\.npz' cannot be read as a data set.*{says}"):
             cl.datasets.load("protein")
     for kind in (int, float, str, np.uint8):
         np.savez(tmp_path / "protein.npz", X=X, y=y.astype(kind))

@@ -16,7 +16,7 @@ from ..conclusions import conclusions
 from ..description import Study
 from ..judging import COARSEST, outcome
 from ..measures import STAGES, has_solve_seconds
-from ..phrases import RANKED
+from ..phrases import RANKED, SCORES, at_limit
 from ..scores import LESS_IS_BETTER, LEVEL, Scores, numbers_in
 from ..statistics import ROOT_OF_TWO, SHIFT, TIE
 
@@ -64,6 +64,7 @@ def content(
             "outcomes": [_outcomes(record) if of_solvers else (None, None) for record in records],
             "environments": environments,
             "score": score,
+            "score_names": SCORES if study.kind == "methods" else {},
             "lower_is_better": [*LESS_IS_BETTER, "seconds"],
             "claims": _claims(study, records) if of_solvers else [],
             "tests": _tests(study, records) if study.kind == "methods" else [],
@@ -112,9 +113,15 @@ def _claims(study: Study, records: Sequence[Record]) -> list[dict[str, Any]]:
     """Return, for each accuracy at which rows of other tools can be compared, what all claim."""
     found = []
     for accuracy in study.accuracy:
-        common, ranked = claims(records, study.time_limit, accuracy)
-        if ranked:
-            found.append({"accuracy": accuracy, "common": len(common), "claims": [asdict(one) for one in ranked]})
+        for compared in claims(records, study.time_limit, accuracy):
+            found.append(
+                {
+                    "accuracy": accuracy,
+                    "common": len(compared.instances),
+                    "claims": [asdict(one) for one in compared.claims],
+                    "at_limit": at_limit(compared.at_limit, study.time_limit),
+                }
+            )
     return found
 
 

@@ -67,7 +67,7 @@ function controls() {
   if (data.kind === "solvers") parts.push(slider());
   else if (state.scoreNames.length) {
     const select = h("select", { id: "score", onchange: () => { state.score = select.value; redraw(); } },
-      state.scoreNames.map((score) => h("option", { value: score, selected: score === state.score }, score)));
+      state.scoreNames.map((score) => h("option", { value: score, selected: score === state.score }, scoreInFull(score))));
     parts.push(h("label", { class: "score" }, data.kind === "methods" ? "Score " : "Number ", select));
   }
   parts.push(chips(state.names));

@@ -40,6 +40,8 @@ function scoreOf(record, score) {
   return values?.[score] ?? null;
 }
 
+function scoreInFull(score) { return data.score_names[score] ? `${score} (${data.score_names[score]})` : score; }
+
 function scoresOf(chosen, score) {
   const lower = data.lower_is_better.includes(score);
   return new Scores(chosen, shownNames(), (record) => scoreOf(record, score), lower);
@@ -113,7 +115,7 @@ function methodsSections(chosen, names) {
   const none = means.length ? null : h("p", { class: "note" }, `There is no instance with ${state.score} of all that are shown. Hide some to compare the others.`);
   const figures = [...means, ...(isRanked && scores.blocks.length > 1 ? [rankFigure(scores, state.score)] : []), ...linkCurves(scores, state.score)];
   const compared = isRanked ? [h("section", {}, h("h2", {}, "Pair by pair"), h("div", { class: "figures" },
-    titled("Better on", `On how many instances the method of the row has the better ${state.score} than that of the column.`, winsTable(scores.configurations, scores.wins(), "is better than")),
+    titled("Better on", `On how many instances the method of the row has the better ${state.score} than that of the column; behind an equals sign, on how many both have the same.`, winsTable(scores.configurations, scores.wins(), "is better than", scores.ties())),
     titled("Do they differ?", `p-values of Wilcoxon’s signed-rank test over the ${scores.unit} that all methods score, adjusted by Holm’s method; below 0.05 in bold.`, pairsTable(scores.configurations))))] : [];
   return {
     summary: scoresTable(chosen, names, state.scoreNames),
@@ -123,10 +125,10 @@ function methodsSections(chosen, names) {
 
 // Other tools beside the study, by what all of them claim.
 function claimed() {
-  const found = data.claims.find((one) => one.accuracy === state.asked);
-  if (!found) return [];
-  const note = `What solvers and other tools say on the ${several(found.common, "instance")} that all have. Other machines and other limits are not made up for.`;
-  return [titled("As claimed, not proven", note, claimsTable(found.claims))];
+  return data.claims.filter((one) => one.accuracy === state.asked).map(({ common, claims, at_limit: atLimit }) => {
+    const note = `What solvers and other tools say on the ${several(common, "instance")} that both have. Other machines are not made up for. ${atLimit}`;
+    return titled("As claimed, not proven", note.trim(), claimsTable(claims, common));
+  });
 }
 
 let waiting = false;
@@ -175,6 +177,9 @@ function sentences() {
   const listed = (all) => all.map((sentence) => h("li", { dir: "auto" }, sentence));
   const place = document.getElementById("conclusions");
   place.replaceChildren(...listed([...first, ...data.conclusions.filter(isCaution)]));
+  if (data.kind === "solvers" && data.conclusions.length && state.accuracies.length) {
+    place.before(h("p", { class: "note", id: "asked-for" }, state.accuracies.length > 1 ? "At the accuracies asked for:" : `At the accuracy asked for, ${power(state.accuracies[0])}:`));
+  }
   const rest = found.slice(first.length);
   if (!rest.length) return;
   const more = h("details", {}, h("summary", {}, `${several(rest.length, "more sentence")}`), h("ul", { class: "conclusions" }, listed(rest)));
@@ -183,14 +188,17 @@ function sentences() {
 }
 
 function head() {
-  const instances = unique(cells.map((cell) => cell.record.instance)).length;
+  const own = cells.filter(({ record }) => !record.outside);
+  const instances = unique(own.map((cell) => cell.record.instance)).length;
+  const configurations = unique(own.map((cell) => cell.record.configuration)).length;
   const started = cells.map((cell) => cell.record.started).filter(Boolean).map(String).sort();
   const day = (text) => new Date(text).toLocaleDateString("en-GB", { day: "numeric", month: "long", year: "numeric", timeZone: "UTC" });
   const days = started.length ? unique([day(started[0]), day(started[started.length - 1])]).filter((one) => one !== "Invalid Date") : [];
   const versions = unique(cells.map((cell) => cell.record.versions?.cvxlink).filter(Boolean));
   const asked = data.kind === "solvers" && state.accuracies.length ? `accuracy ${state.accuracies.map(power).join(" and ")}` : null;
   document.getElementById("kicker").textContent = { solvers: "A study of solvers", methods: "A study of methods", functions: "A study of functions" }[data.kind];
-  const said = [several(instances, "instance"), several(state.names.length, "configuration"), several(cells.length, "cell"), asked,
+  const said = [several(instances, "instance"), several(configurations, "configuration"), several(own.length, "cell"),
+    own.length < cells.length ? `${several(cells.length - own.length, "row")} of other tools` : null, asked,
     `${seconds(data.study.time_limit)} per cell`, days.join(" to "), versions.length ? `cvxlink ${versions.join(", ")}` : null];
   document.getElementById("facts").replaceChildren(...said.filter(Boolean).map((words) => h("span", {}, words)));
   sentences();

@@ -127,6 +127,12 @@ class Scores {
     return this.each((a) => this.each((b) => this.values.filter((row) => beats(row[a], row[b])).length));
   }
 
+  // On how many instances two methods score the same.
+  ties() {
+    const same = (a, b) => isNumber(a) && isNumber(b) && rounded(a) === rounded(b);
+    return this.each((a) => this.each((b) => this.values.filter((row) => same(row[a], row[b])).length));
+  }
+
   // Mean ranks that are further apart than this differ (Nemenyi; Demšar 2006).
   get criticalDifference() {
     const count = this.configurations.length;

@@ -119,11 +119,14 @@ function textWidth(text, size = 12) {
   return measuring.measureText(text).width;
 }
 
+// Names are cut in the middle, as what tells instances apart often stands at the end.
 function shortened(text, width, size = 12) {
   if (textWidth(text, size) <= width) return text;
   const letters = [...text];
-  while (letters.length > 1 && textWidth(letters.join("") + "…", size) > width) letters.pop();
-  return letters.join("") + "…";
+  const kept = (count) => `${letters.slice(0, Math.ceil(count / 2)).join("")}…${letters.slice(letters.length - Math.floor(count / 2)).join("")}`;
+  let count = letters.length - 1;
+  while (count > 1 && textWidth(kept(count), size) > width) count -= 1;
+  return kept(count);
 }
 
 function words(text, x, y, more = {}) {

@@ -51,11 +51,14 @@ function solversTable(times, chosen) {
   ], rows, { id: "summary" });
 }
 
-function winsTable(names, wins, words) {
+// With ties, an equals sign comes before their number.
+function winsTable(names, wins, words, ties = null) {
   const most = Math.max(1, ...wins.flat());
   const rows = names.map((name, a) => h("tr", {}, nameCell(name), names.map((other, b) => {
     if (a === b) return h("td", { class: "number same", "aria-label": "the same" }, "·");
-    const cell = number(wins[a][b], wins[a][b], { title: `${name} ${words} ${other} on ${wins[a][b]}` });
+    const tied = ties?.[a][b] ?? 0;
+    const cell = number([String(wins[a][b]), tied ? h("small", {}, ` = ${tied}`) : ""], wins[a][b],
+      { title: `${name} ${words} ${other} on ${wins[a][b]}${tied ? `, and as good on ${tied}` : ""}`, "data-ties": tied });
     cell.style.setProperty("--share", `${Math.round((60 * wins[a][b]) / most)}%`);
     cell.classList.add("shaded");
     return cell;
@@ -118,13 +121,13 @@ function spread(records) {
   return ratios.length ? `${significant(median(ratios))}×` : "–";
 }
 
-function claimsTable(claims) {
+function claimsTable(claims, common) {
   const rows = claims.map(({ name, outside, optimal, mean: middle, off }) => h("tr", { "data-name": name }, nameCell(name),
-    h("td", {}, outside ? "another tool" : "this study"), number(optimal, optimal), number(seconds(middle), middle), number(off || "·", off)));
+    h("td", {}, outside ? "another tool" : "this study"), number(`${optimal} of ${common}`, optimal), number(seconds(middle), middle), number(off || "·", off)));
   return table("What is claimed, not proven", [
     heading("Name"), heading("From"), heading("Claims optimal on", { class: "number" }), heading("Mean time", { class: "number" }),
     heading("Value is off on", { class: "number" }),
-  ], rows, { id: "claims" });
+  ], rows, { class: "claims" });
 }
 
 // ---------------------------------------------------------------------- studies of methods and of functions
@@ -142,7 +145,7 @@ function scoresTable(chosen, names, scoreNames) {
     return number([minus(significant(middle)), more], middle, { "data-key": scoreNames[place] });
   }), number(failures(name) || "·", failures(name), { "data-key": "failures" })));
   return table("Means over the instances, with half the width of their 95 % confidence intervals",
-    [heading("Configuration"), scoreNames.map((score) => heading(named(score), { class: "number" })), heading("Failures", { class: "number" })], rows, { id: "summary" });
+    [heading("Configuration"), scoreNames.map((score) => heading([named(score), data.score_names[score] ? h("small", {}, data.score_names[score]) : ""], { class: "number" })), heading("Failures", { class: "number" })], rows, { id: "summary" });
 }
 
 // Wilcoxon's signed-rank test for each pair, adjusted by Holm's method over the pairs that are shown.
