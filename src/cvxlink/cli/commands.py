@@ -98,7 +98,7 @@ def solvers(
         table = Table(
             title="Installed", caption=caption, box=None, padding=(0, 1), pad_edge=False, title_justify="left"
         )
-        rows = [("solver", "version", "kind", *KINDS, "warm start")]
+        rows: list[tuple[str, ...]] = [("solver", "version", "kind", *KINDS, "warm start")]
         for solver in here:
             kinds = (solver.works.get(kind, _taken(solver, kind, check)) for kind in KINDS)
             rows.append((solver.name, solver.version, solver.kind, *kinds, "yes" if solver.warm_start else "no"))
