@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from cvxlink.cli.progress import StudyProgress, to_resume
+from cvxlink.errors import InvalidInput
+from cvxlink.studies.description import Study
 from cvxlink.studies.running import Standing
 from cvxlink.studies.store import Store
 from helpers.processes import until, with_helpers
@@ -91,3 +93,44 @@ def test_without_a_terminal_there_is_a_line_now_and_then(capfd):
 def test_the_command_that_goes_on_has_the_options_it_was_begun_with():
     words = to_resume(Path("a.toml"), Path("b"), jobs=None, only=["SCS", "x y"], scheduler=None)
     assert words[3:] == ["a.toml", "--folder", "b", "--only", "SCS", "--only", "x y"]
+
+
+def test_help_says_how_run_and_resume_differ_with_an_example(home):
+    for words in ([], ["run"], ["resume"]):
+        said = " ".join(command(home, *words, "--help").stdout.split())
+        assert "cvxlink study run study.toml --jobs 2" in said and "resume begins nothing new" in said
+        assert not words or ("--only TEXT" in said and "--folder FOLDER" in said and "--jobs N" in said)
+
+
+def test_rows_of_other_tools_go_beside_results_only_and_other_names_are_said(home):
+    (home / "other.csv").write_text("problem,solver,time\nseconds=0,OTHER,1\nelsewhere,OTHER,1\n")
+    refused = command(home, "import", "other.csv", "--into", "nofolder")
+    assert refused.returncode == 1 and "there are no results of a study in nofolder" in refused.stderr
+    assert not (home / "nofolder").exists()
+    assert command(home, "run", "study.toml", "--only", "seconds=0,").returncode == 0
+    done = command(home, "import", "other.csv", "--into", "study-results")
+    assert done.returncode == 0 and "2 rows of other.csv are in study-results" in done.stdout
+    assert "the results there have no instance elsewhere; name instances as" in done.stderr
+
+
+def test_errors_of_syntax_have_a_hint(home):
+    for text, hint in [
+        ('title = "Sleep', "is a quotation mark or a bracket missing?"),
+        ("title = Sleep", "is a quotation mark or a bracket missing? Texts need quotation marks"),
+        ('title = "a"\ntitle = "b"', "is a key or a table given twice?"),
+        ("[a]\nb = 1\n[a]\nb = 2", "is a key or a table given twice?"),
+    ]:
+        (home / "study.toml").write_text(text)
+        with pytest.raises(InvalidInput, match="study.toml is not valid TOML: .*; ") as raised:
+            Study.read(home / "study.toml")
+        assert hint in str(raised.value)
+
+
+def test_words_in_the_table_of_solvers_are_whole_at_80_columns():
+    line = [sys.executable, "-m", "cvxlink", "solvers", "--no-check"]
+    done = subprocess.run(line, capture_output=True, text=True, env=with_helpers(COLUMNS="80"), check=True)
+    table = done.stdout.partition("Licences")[0]
+    assert max(map(len, table.splitlines())) <= 80
+    words = set(table.split())
+    assert {"solver", "version", "semidefinite", "logarithms", "quadratic", "linear", "warm", "start"} <= words
+    assert {"CLARABEL", "interior", "point", "takes"} <= words and "  MIT: SCS" in done.stdout

@@ -29,6 +29,8 @@ problems = typer.Typer(help="The library of instances with proven optima.", no_a
 app.add_typer(problems, name="problems")
 app.add_typer(study, name="study")
 
+# So wide are the columns of tables at least where a word needs it.
+LONGEST_CELL = 12
 Folder = Annotated[Path | None, typer.Option("--folder", help="Your own folder of TOML files.")]
 Name = Annotated[str, typer.Argument(help="The name of an instance.")]
 Form = Annotated[str | None, typer.Option(help="A form of the program.")]
@@ -92,15 +94,27 @@ def solvers(
             print_json([asdict(solver) for solver in found])
             return
         here = [solver for solver in found if solver.installed]
-        table = Table(title="Installed", caption="yes: it just solved a problem on ten points correctly")
-        for name in ("solver", "version", "kind", "licence", *KINDS, "warm start"):
-            table.add_column(name, overflow="fold", no_wrap=name == "solver")
+        caption = "yes: it just solved a problem on ten points correctly" if check else None
+        table = Table(
+            title="Installed", caption=caption, box=None, padding=(0, 1), pad_edge=False, title_justify="left"
+        )
+        rows: list[tuple[str, ...]] = [("solver", "version", "kind", *KINDS, "warm start")]
         for solver in here:
             kinds = (solver.works.get(kind, _taken(solver, kind, check)) for kind in KINDS)
-            warm = "yes" if solver.warm_start else "no"
-            table.add_row(solver.name, solver.version, solver.kind, solver.licence, *kinds, warm)
+            rows.append((solver.name, solver.version, solver.kind, *kinds, "yes" if solver.warm_start else "no"))
+        for name, cells in zip(rows[0], zip(*rows, strict=True), strict=True):
+            # No word is broken, unless it is longer than any that the table itself has.
+            longest = max(len(word) for cell in cells for word in cell.split() or [""])
+            is_narrow = max(map(len, cells)) == longest <= LONGEST_CELL
+            table.add_column(name, overflow="fold", no_wrap=is_narrow, min_width=min(longest, LONGEST_CELL))
+        for row in rows[1:]:
+            table.add_row(*row)
         console.print(table)
-        lines = ["", "Sizes", *(f"  {solver.name}: {solver.limits}" for solver in here if solver.limits)]
+        licences: dict[str, list[str]] = {}
+        for solver in here:
+            licences.setdefault(solver.licence or "see its documentation", []).append(solver.name)
+        lines = ["", "Licences", *(f"  {licence}: {', '.join(names)}" for licence, names in licences.items())]
+        lines += ["", "Sizes", *(f"  {solver.name}: {solver.limits}" for solver in here if solver.limits)]
         mute = [solver.name for solver in here if not solver.reports]
         lines += ["", f"No iterations or time reported: {', '.join(mute)}"] if mute else []
         missing = [solver for solver in found if not solver.installed]
@@ -112,7 +126,7 @@ def solvers(
 
 
 def _taken(solver: Any, kind: str, check: bool) -> str:
-    return "takes it" if kind in solver.takes and not check else "—"
+    return "takes" if kind in solver.takes and not check else "—"
 
 
 @app.command()

@@ -9,16 +9,29 @@ import typer
 
 from .terminal import errors_in_one_sentence, print_json, say
 
-study = typer.Typer(help="Compare solvers or methods: a study is a TOML file.", no_args_is_help=True)
+# Instances that a table has, and the study has not.
+MOST_NAMED = 10
+EXAMPLE = (
+    "Example: `cvxlink study run study.toml --jobs 2`, and after an interruption `cvxlink study resume study.toml`. "
+    "Both compute what is missing; resume begins nothing new, so a mistyped name or folder is noticed."
+)
+study = typer.Typer(help="Compare solvers or methods: a study is a TOML file.", no_args_is_help=True, epilog=EXAMPLE)
 
-File = Annotated[Path, typer.Argument(help="The study, a TOML file.")]
+File = Annotated[Path, typer.Argument(metavar="FILE", help="The study, a TOML file.")]
 Folder = Annotated[
-    Path | None, typer.Option("--folder", help="Where results are kept; by default STUDY-results beside the file.")
+    Path | None,
+    typer.Option(
+        "--folder", metavar="FOLDER", help="Where results are kept; by default STUDY-results beside the file."
+    ),
 ]
-Jobs = Annotated[int, typer.Option(min=1, max=512, help="Cells at a time.")]
+Jobs = Annotated[int, typer.Option(min=1, max=512, metavar="N", help="Cells at a time, at most 512.")]
 Only = Annotated[
     list[str] | None,
-    typer.Option("--only", help="Only cells with this in their name: INSTANCE, CONFIGURATION, ACCURACY."),
+    typer.Option(
+        "--only",
+        metavar="TEXT",
+        help="Only cells with this in their name, which is INSTANCE, CONFIGURATION, ACCURACY; may be given again.",
+    ),
 ]
 Scheduler = Annotated[
     str | None,
@@ -31,15 +44,15 @@ def folder_of(file: Path, folder: Path | None) -> Path:
     return file.with_name(f"{file.stem}-results") if folder is None else folder
 
 
-@study.command()
+@study.command(epilog=EXAMPLE)
 def run(file: File, folder: Folder = None, jobs: Jobs = 1, only: Only = None, scheduler: Scheduler = None) -> None:
-    """Compute the cells that are missing, and show what was found. End it in any way: it goes on from there."""
+    """Begin a study, or go on with it, and show what was found. End it in any way: nothing is computed twice."""
     _run(file, folder, jobs, only or [], scheduler)
 
 
-@study.command()
+@study.command(epilog=EXAMPLE)
 def resume(file: File, folder: Folder = None, jobs: Jobs = 1, only: Only = None, scheduler: Scheduler = None) -> None:
-    """Go on with a study that was begun: compute exactly what is missing."""
+    """Go on with a study that was begun, as run does; where no results are yet, this is an error."""
     from ..errors import InvalidInput
     from ..studies.store import RESULTS
 
@@ -96,8 +109,8 @@ def status(
 
 @study.command()
 def merge(
-    folders: Annotated[list[Path], typer.Argument(help="Folders with results.")],
-    into: Annotated[Path, typer.Option("--into", help="The folder that gets them all.")],
+    folders: Annotated[list[Path], typer.Argument(metavar="FOLDER…", help="Folders with results.")],
+    into: Annotated[Path, typer.Option("--into", metavar="FOLDER", help="The folder that gets them all.")],
 ) -> None:
     """Put the results of several folders into one."""
     from ..studies.store import merged
@@ -111,12 +124,17 @@ def merge(
 def report(
     file: File,
     folder: Folder = None,
-    score: Annotated[str, typer.Option(help="In studies of methods: ari, nmi, error, pairwise or violated.")] = "ari",
+    score: Annotated[
+        str, typer.Option(metavar="NAME", help="In studies of methods: ari, nmi, error, pairwise or violated.")
+    ] = "ari",
     out: Annotated[
-        Path | None, typer.Option(help="NAME.html: one page that needs no network, to be mailed around.")
+        Path | None,
+        typer.Option(metavar="FILE", help="NAME.html: one page that needs no network, to be mailed around."),
     ] = None,
-    figures: Annotated[Path | None, typer.Option(help="A folder for profiles and diagrams, one file each.")] = None,
-    format: Annotated[str, typer.Option(help="Of the figures: pdf, png or svg.")] = "pdf",
+    figures: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="A folder for profiles and diagrams, one file each.")
+    ] = None,
+    format: Annotated[str, typer.Option(metavar="NAME", help="Of the figures: pdf, png or svg.")] = "pdf",
 ) -> None:
     """Show what a study found so far, or write it as a page, or as figures."""
     from ..studies.description import Study
@@ -155,8 +173,10 @@ def _write_page(described: Any, file: Path, where: Path, out: Path, score: str) 
 @study.command()
 def export(
     file: File,
-    out: Annotated[Path | None, typer.Option(help="NAME.csv, NAME.jsonl or NAME.parquet.")] = None,
-    benchopt: Annotated[Path | None, typer.Option(help="A new folder, which gets a benchmark for benchopt.")] = None,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="NAME.csv, NAME.jsonl or NAME.parquet.")] = None,
+    benchopt: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="A new folder, which gets a benchmark for benchopt.")
+    ] = None,
     folder: Folder = None,
 ) -> None:
     """Write the results of a study as a table, or the study as a benchmark for benchopt."""
@@ -181,14 +201,18 @@ def export(
 
 @study.command("import")
 def import_results(
-    table: Annotated[Path, typer.Argument(help="Results of another tool, CSV or JSON lines.")],
-    into: Annotated[Path, typer.Option("--into", help="The folder with the results of a study.")],
+    table: Annotated[Path, typer.Argument(metavar="TABLE", help="Results of another tool, CSV or JSON lines.")],
+    into: Annotated[Path, typer.Option("--into", metavar="FOLDER", help="The folder with the results of a study.")],
 ) -> None:
     """Show results of another tool beside those of a study: as claimed, since nothing proves them."""
-    from ..studies.exchange.outside import read_outside
-    from ..studies.store import Store
+    from ..errors import InvalidInput
+    from ..studies.exchange.outside import compared, read_outside
+    from ..studies.store import RESULTS, Store
 
     with errors_in_one_sentence():
+        if not (into / RESULTS).exists():
+            words = f"there are no results of a study in {into}, so nothing to compare with"
+            raise InvalidInput(f"{words}; `cvxlink study run FILE --folder {into}` computes them", "into")
         found = read_outside(table)
         for words in found.damaged:
             say(f"left out: {words}", style="yellow")
@@ -196,3 +220,9 @@ def import_results(
             for record in found.records:
                 writer.add(record)
         say(f"{len(found.records)} rows of {table.name} are in {into}", to_errors=False)
+        came = {record["instance"] for record in found.records}
+        others = [name for name in compared(Store(into).records())[1] if name in came]
+        if others:
+            more = f" and {len(others) - MOST_NAMED} more" if len(others) > MOST_NAMED else ""
+            words = f"the results there have no instance {', '.join(others[:MOST_NAMED])}{more}"
+            say(f"{words}; name instances as `cvxlink study report` does", style="yellow")

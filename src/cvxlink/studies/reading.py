@@ -30,7 +30,14 @@ def content_of(path: Any) -> tuple[dict[str, Any], str]:
     except RecursionError as error:
         raise InvalidInput(f"{file.name} is not valid TOML: it has lists within lists without end", "path") from error
     except ValueError as error:  # also for whole numbers of thousands of digits
-        raise InvalidInput(f"{file.name} is not valid TOML: {error}", "path") from error
+        raise InvalidInput(f"{file.name} is not valid TOML: {error}; {_hint(str(error))}", "path") from error
+
+
+def _hint(words: str) -> str:
+    """Return what may be wrong, for those who do not know the words of parsers."""
+    if any(word in words for word in ("overwrite", "twice", "namespace", "Duplicate")):
+        return "is a key or a table given twice?"
+    return "is a quotation mark or a bracket missing? Texts need quotation marks, and lists brackets"
 
 
 class Reader:
