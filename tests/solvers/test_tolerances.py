@@ -64,7 +64,7 @@ def test_asking_beyond_the_floor_is_said():
     problem = cl.instances.load("kp_path").problem
     assert "tolerances" not in str(problem.explain(solver="CLARABEL", accuracy=1e-4))
     told = " ".join(str(problem.explain(solver="CLARABEL", accuracy=1e-8)).split())
-    assert "accuracy=1e-08 is asked for, but its tolerances stay at 1e-10, as for accuracy=1e-06" in told
+    assert "an accuracy of 1e-08 is asked for, but its tolerances stay at 1e-10, as for an accuracy of 1e-06" in told
     assert "CLARABEL gives up or gets no nearer" in told
     solution = problem.solve(solver="CLARABEL", accuracy=1e-13, strict=False)
     assert solution.status is cl.Status.INACCURATE and "tolerances stay at 1e-10" in solution.reason

@@ -327,7 +327,6 @@ class DSDP(CommandLineSolver):
             ("dsdp converged", settings.OPTIMAL),
             ("dsdp terminated due to maximum iterations", settings.USER_LIMIT),
             ("dsdp terminated", settings.OPTIMAL_INACCURATE),
-            ("dsdp finished", settings.OPTIMAL_INACCURATE),  # without a word on how: the certificate decides
         ):
             if words in said:
                 return Outcome(status, words, iterations)

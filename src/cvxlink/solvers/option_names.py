@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from inspect import signature
 from typing import Any
 
+import clarabel
 import cvxpy as cp
 import numpy as np
 import scipy.sparse as sp
+import scs
 
 # The settings of SCS 3. It is asked about others, as later versions may have more.
 SCS_SETTINGS = (
@@ -36,15 +38,11 @@ def unknown_option(solver: str, options: Mapping[str, Any]) -> tuple[str, tuple[
 
 
 def _of_clarabel(name: str, value: Any) -> tuple[str, ...] | None:
-    import clarabel
-
     known = tuple(one for one in dir(clarabel.DefaultSettings()) if not one.startswith("_") and one != "default")
     return None if name in known else known
 
 
 def _of_scs(name: str, value: Any) -> tuple[str, ...] | None:
-    import scs
-
     if name in SCS_SETTINGS:
         return None
     one = np.ones(1)
