@@ -94,7 +94,7 @@ def _instances(study: Study) -> dict[str, dict[str, Any]]:
     return {
         one.name: {
             "data": "" if one.data is None else str(one.data),
-            "case": repr(replace(one, name="", draw=0)),
+            "case": repr(replace(one, name="", draw=0, folder="")),  # a page says nothing of its machine
             "draw": one.draw,
             "varied": {name: one.options.get(name, getattr(one, name, None)) for name in _varied(study)},
         }
